@@ -136,7 +136,7 @@ impl<T: Node> Tree<T> {
         U: From<NotFound> + From<AlreadyExists> + From<Conflict> + From<InvalidInput>,
     {
         let (attempt, inserted) = match self.placed(parent, new).await {
-            Ok((attempt, branch)) => match self.insert(branch.clone()).await.decided()? {
+            Ok((attempt, branch)) => match self.insert(&branch).await.decided()? {
                 Some(()) => (attempt, branch),
                 None => (attempt, self.inserted_before(op, &branch).await?),
             },

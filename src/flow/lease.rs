@@ -113,7 +113,8 @@ impl Lease {
         let free = doc! { "_id": name, "$expr": { "$lt": ["$until", "$$NOW"] } };
         let set = doc! { "$set": { "holder": literal(&holder), "until": until, "v": 1 } };
         let mine = doc! { "_id": name, "holder": &holder, "until": until };
-        let acquire = leases.guarded(free, vec![set]).within(attempt).applied_if(mine);
+        // A copy that arrives after the release would take the lease for nobody.
+        let acquire = leases.guarded(free, vec![set]).within(attempt).applied_if(mine).numbered();
         if let Some(acquired) = acquire.after().await? {
             return Ok(Some(lease(acquired.done)));
         }

@@ -105,12 +105,35 @@ impl<T: Stored> Collection<T> {
         &self,
         updates: Vec<(Document, Vec<Document>)>,
     ) -> Result<Vec<usize>, Error> {
+        self.upsert_all(updates, false).await
+    }
+
+    /// Like [`Self::upsert_each`], of upserts whose guards hold again after them: the command has a number, so no copy of it is
+    /// applied after the outcome is known; see `super::numbered`.
+    ///
+    /// # Errors
+    /// As those of [`Self::upsert_each`].
+    pub async fn upsert_each_numbered(
+        &self,
+        updates: Vec<(Document, Vec<Document>)>,
+    ) -> Result<Vec<usize>, Error> {
+        self.upsert_all(updates, true).await
+    }
+
+    async fn upsert_all(
+        &self,
+        updates: Vec<(Document, Vec<Document>)>,
+        is_numbered: bool,
+    ) -> Result<Vec<usize>, Error> {
         if updates.is_empty() {
             return Ok(Vec::new());
         }
+        let filters = || updates.iter().map(|(filter, _)| filter.clone()).collect();
+        let numbered = is_numbered.then(filters);
         // Nothing is decided by it.
         let concern = self.inner().concern();
-        let reply = self.update(updates, true, concern, REPLY_TIMEOUT).await?;
+        let command = self.update_command(updates, true);
+        let reply = update(&self.inner(), command, numbered, concern, REPLY_TIMEOUT).await?;
         let refused = reply.refused()?;
         if !refused.is_empty() {
             reply.check_refusal()?;
@@ -172,8 +195,17 @@ impl<T: Stored> Collection<T> {
         concern: Concern,
         limit: Duration,
     ) -> Result<Reply, Error> {
+        update(&self.inner(), self.update_command(updates, upsert), None, concern, limit).await
+    }
+
+    /// The elements of an `update` command.
+    fn update_command(
+        &self,
+        updates: Vec<(Document, Vec<Document>)>,
+        upsert: bool,
+    ) -> Vec<Document> {
         let newest = newest(T::UPGRADES);
-        let updates = updates
+        updates
             .into_iter()
             .map(|(filter, mut update)| {
                 if upsert {
@@ -183,7 +215,6 @@ impl<T: Stored> Collection<T> {
                     doc! { "q": known(filter, newest), "u": self.with_derived(update) }
                 }
             })
-            .collect();
-        update(&self.inner(), updates, concern, limit).await
+            .collect()
     }
 }

@@ -276,7 +276,8 @@ impl Write {
         }
         let change = self.take_change()?;
         let one = doc! { "q": self.take_filter(), "u": change };
-        let updated = update(&self.collection, vec![one], Concern::Majority, self.limit()).await?;
+        let (concern, limit) = (Concern::Majority, self.limit());
+        let updated = update(&self.collection, vec![one], None, concern, limit).await?;
         // A duplicate key refuses the write like any other guard.
         if updated.refused()?.is_empty() && updated.matched()? > 0 {
             return Ok(Some(updated.sends()));

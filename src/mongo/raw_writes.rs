@@ -18,13 +18,14 @@ use super::{
 use crate::{config::Concern, error::Error};
 
 /// Sends updates of one document each in one command, with this write concern. `updates` are elements of the command's
-/// array, with the fields `q` and `u`.
+/// array, with the fields `q` and `u`. If filters of these documents are given, the command has a number.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; some of the updates may have been applied.
 pub(super) async fn update(
     collection: &Raw,
     updates: Vec<Document>,
+    numbered: Option<Vec<Document>>,
     concern: Concern,
     limit: Duration,
 ) -> Result<Reply, Error> {
@@ -32,7 +33,7 @@ pub(super) async fn update(
     let is_single = updates.len() == 1;
     let fields = doc! { "updates": updates, "ordered": false };
     let command = WriteCommand::new(collection, "update", fields, limit);
-    WriteCommand { concern, is_single, ..command }.send().await
+    WriteCommand { concern, is_single, numbered, ..command }.send().await
 }
 
 /// Sends encoded updates of one document each in one command, with write concern `majority`; see [`update`]. If filters of

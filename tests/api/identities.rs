@@ -7,7 +7,11 @@ use futures_util::future::join_all;
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, commands, cuts, pages_both_ways, proxy::Cut, short_bounds};
+use crate::support::{
+    Client, Gateway, commands, cuts, pages_both_ways,
+    proxy::{Cut, Seen},
+    short_bounds,
+};
 
 const CLAIM: &str = "mutation($input: ClaimIdentityInput!) { claimIdentity(input: $input) {
     __typename ... on Identity { kind value userId }
@@ -745,4 +749,33 @@ async fn the_check_sees_names_that_would_be_stored_otherwise() {
         assert_eq!(broken, 1, "{id}");
         identities.delete_one(doc! { "_id": &id }).await.expect("removed");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_claim_or_a_release_undoes_no_later_change() {
+    let base = Gateway::start().await;
+    let name = email("anna@example.org");
+    let claim = async |gateway: &Gateway| {
+        assert_eq!(give(gateway, name.clone(), "anna").await["userId"], "anna");
+    };
+    let release = async |gateway: &Gateway| {
+        let input = json!({ "input": { "identity": name } });
+        let released = gateway.shopper("anna").field(RELEASE, input).await;
+        assert_eq!(released["__typename"], "ReleasedIdentity", "{released:#}");
+    };
+    let is_change = |seen: &Seen| {
+        seen.collection == "identities"
+            && (seen.command == "findAndModify" || seen.command == "update")
+    };
+    // The claim finds the tombstone of a name that was released before.
+    claim(&base).await;
+    release(&base).await;
+    let first = async |gateway: &Gateway| claim(gateway).await;
+    cuts::with_late_copy(&base, is_change, first, async || release(&base).await).await;
+    assert_eq!(holder(&base, &name).await, Value::Null);
+    claim(&base).await;
+    let first = async |gateway: &Gateway| release(gateway).await;
+    cuts::with_late_copy(&base, is_change, first, async || claim(&base).await).await;
+    assert_eq!(holder(&base, &name).await, "anna");
+    base.assert_sound().await;
 }

@@ -363,3 +363,20 @@ async fn a_late_copy_of_an_address_undoes_no_later_one() {
     let shown = base.merchant().field(query, json!({ "id": someone })).await;
     assert_eq!(shown["address"]["city"], "City");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_name_undoes_no_later_one() {
+    let base = Gateway::start().await;
+    let someone = person(&base.merchant(), "Someone").await;
+    let rename = async |gateway: &Gateway, name: &str| {
+        let input = json!({ "input": { "personId": someone, "name": name } });
+        assert_eq!(gateway.merchant().field(RENAME, input).await["name"], name);
+    };
+    let is_change = |seen: &Seen| seen.collection == "people" && seen.command == "findAndModify";
+    let first = async |gateway: &Gateway| rename(gateway, "First").await;
+    cuts::with_late_copy(&base, is_change, first, async || rename(&base, "Later").await).await;
+    let query = "query($id: ID!) { person(id: $id) { name } }";
+    let shown = base.anonymous().field(query, json!({ "id": someone })).await;
+    assert_eq!(shown["name"], "Later");
+    base.assert_sound().await;
+}

@@ -29,7 +29,8 @@ fn unknown() -> [Document; 2] {
     ]
 }
 
-/// Claims a name that has a tombstone, for a user or for the change of an `old` name.
+/// Claims a name that has a tombstone, for a user or for the change of an `old` name. Once the name was released again, it has a
+/// tombstone as before, so the write is numbered.
 pub(super) fn claim_tombstone(
     app: &App,
     name: &Name,
@@ -44,7 +45,7 @@ pub(super) fn claim_tombstone(
         set.insert("pending", whole(mark_of(old)));
     }
     let gone = doc! { "$unset": ["releasedAt", "insteadOf"] };
-    identities(app).guarded(tombstone, vec![gone, doc! { "$set": set }])
+    identities(app).guarded(tombstone, vec![gone, doc! { "$set": set }]).numbered()
 }
 
 /// Reserves a name for the change of an `old` one if the user already has it, and is to keep it, or if this
@@ -77,9 +78,9 @@ fn pending(key: &str, old: &IdentityDocument) -> Document {
     }
 }
 
-/// Releases a name of the user.
+/// Releases a name of the user, who may claim it again. So the write is numbered.
 pub(super) fn release(app: &App, name: &Name, user: &str) -> Guarded<IdentityDocument> {
-    identities(app).set(held(&name.key(), user), doc! { "releasedAt": "$$NOW" })
+    identities(app).set(held(&name.key(), user), doc! { "releasedAt": "$$NOW" }).numbered()
 }
 
 /// Commits a change: releases the old name, which the user still has since the same time, in favour of the

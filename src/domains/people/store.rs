@@ -72,7 +72,7 @@ pub(super) fn rename(app: &App, id: &str, name: &str) -> Guarded<PersonDocument>
         "version": next,
         "outbox": append(array("outbox"), vec![due]),
     };
-    people(app).set(doc! { "_id": id, "name": { "$ne": name } }, set)
+    people(app).set(doc! { "_id": id, "name": { "$ne": name } }, set).numbered()
 }
 
 /// Writes the name into every copy with a lower version.

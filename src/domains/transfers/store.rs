@@ -85,7 +85,7 @@ pub(super) fn rename_account(id: &str, owner: &str, name: Option<&str>) -> Chang
         (is("owner", owner), NotRenamed::NotOwn),
         (is("state", stored(&AccountState::Open)), NotRenamed::Closed),
     ];
-    Change::ruled(id, rules, doc! { "name": name.map_or("$$REMOVE".into(), literal) })
+    Change::ruled(id, rules, doc! { "name": name.map_or("$$REMOVE".into(), literal) }).numbered()
 }
 
 /// Why a transfer doesn't change the balance of an account.

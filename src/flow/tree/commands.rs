@@ -98,9 +98,10 @@ impl<T: Branch> Tree<T> {
         self.branches.list(List { filter, limit: count(ids.len().max(1)), ..List::default() }).await
     }
 
-    /// Inserts a branch; refused if another one has its `_id` or its slug.
-    pub async fn insert(&self, branch: T) -> Outcome<()> {
-        self.branches.insert(branch).await
+    /// Inserts a branch; refused if another one has its `_id` or its slug. A deletion may leave no tombstone, so the command
+    /// is numbered.
+    pub async fn insert(&self, branch: &T) -> Outcome<()> {
+        self.branches.insert_numbered(branch).await
     }
 
     /// Returns the branch with this slug below a parent, or among the roots.

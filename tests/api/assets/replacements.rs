@@ -8,7 +8,7 @@ use super::{
     Door, ask, blob_of, counts, editor, file, let_time_pass, noise, send_file, send_form, stored,
     uploaded, with_file,
 };
-use crate::support::{Gateway, short_bounds};
+use crate::support::{Gateway, cuts, proxy::Seen, short_bounds};
 
 /// More than sockets hold, so that a reader who waits has read only a part.
 const LARGE: usize = 24 << 20;
@@ -172,6 +172,30 @@ async fn an_upload_under_way_is_a_lock_until_it_stalls() {
     let replaced = send_file(&editor(&gateway), "replaceAsset", input, &second).await;
     assert_eq!(replaced["length"], 10, "{replaced:#}");
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_reservation_harms_no_file() {
+    let base = Gateway::start().await;
+    let asset = uploaded(&base, json!({ "slug": "it" }), &file("1", "x/y", noise(9))).await;
+    let (input, bytes) = (json!({ "assetId": asset["id"] }), noise(10));
+    let second = file("2", "x/y", bytes.clone());
+    let is_reserve =
+        |seen: &Seen| seen.collection == "assetEntries" && seen.command == "findAndModify";
+    let first = async |gateway: &Gateway| {
+        let replaced = send_file(&editor(gateway), "replaceAsset", input.clone(), &second).await;
+        assert_eq!(replaced["length"], 10, "{replaced:#}");
+    };
+    cuts::with_late_copy(&base, is_reserve, first, async || {}).await;
+    // If an upload is in progress again, it has stalled.
+    let entries = base.database.collection::<Document>("assetEntries");
+    let key = crate::support::key(asset["id"].as_str().expect("an id"));
+    let reserved = doc! { "_id": key, "upload": { "$exists": true } };
+    let long_ago = doc! { "$set": { "upload.at": mongodb::bson::DateTime::from_millis(0) } };
+    entries.update_one(reserved, long_ago).await.expect("updated");
+    base.sweep().await;
+    assert!(Door::open(&base).bytes("/it", &[]).await == (200, bytes), "the file is lost");
+    base.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{album, change, create, person, product, refused, thing, works};
-use crate::support::{Gateway, cuts, long_bounds, short_bounds};
+use crate::support::{Gateway, cuts, long_bounds, proxy::Seen, short_bounds};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_people_of_a_list_cost_one_command_more() {
@@ -290,4 +290,33 @@ async fn a_new_title_may_be_cut_anywhere() {
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_credit_undoes_no_later_change() {
+    let base = Gateway::start().await;
+    let merchant = base.merchant();
+    create(&merchant, thing("t-1", "A thing")).await;
+    let author = person(&merchant, "An author").await;
+    let input = json!({ "sku": "t-1", "personId": author, "role": "author" });
+    let credited = json!([{ "personId": author, "name": "An author", "role": "author" }]);
+    let is_change = |seen: &Seen| seen.collection == "products" && seen.command == "findAndModify";
+    for (field, undoing, left) in [
+        ("creditPerson", "uncreditPerson", json!([])),
+        ("uncreditPerson", "creditPerson", credited),
+    ] {
+        // The second round begins with the credit.
+        if field == "uncreditPerson" {
+            change(&merchant, "creditPerson", input.clone()).await;
+        }
+        let first = async |gateway: &Gateway| {
+            change(&gateway.merchant(), field, input.clone()).await;
+        };
+        let later = async || {
+            change(&merchant, undoing, input.clone()).await;
+        };
+        cuts::with_late_copy(&base, is_change, first, later).await;
+        assert_eq!(product(&base, "t-1").await["contributors"], left, "{field}");
+        base.assert_sound().await;
+    }
 }

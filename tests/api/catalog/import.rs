@@ -16,7 +16,7 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{category, change, create, person, product, thing, variants::variant, works};
-use crate::support::{Gateway, cuts, direct::in_time, long_bounds, short_bounds};
+use crate::support::{Gateway, cuts, direct::in_time, long_bounds, proxy::Seen, short_bounds};
 
 /// Of each line whether it came in, or what is wrong with which field.
 async fn run(gateway: &Gateway, lines: Value) -> Vec<Result<(), String>> {
@@ -383,4 +383,25 @@ fn unknown_fields_are_faults_of_a_line() {
     ] {
         assert!(serde_json::from_value::<ImportProduct>(line.clone()).is_err(), "{line}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_an_import_undoes_no_later_change() {
+    let base = Gateway::start().await;
+    create(&base.merchant(), thing("t-1", "A thing")).await;
+    let is_write = |seen: &Seen| seen.collection == "products" && seen.command == "update";
+    let first = async |gateway: &Gateway| {
+        let said = run(gateway, json!([thing("t-1", "Imported")])).await;
+        assert!(said[0].is_ok(), "{said:?}");
+    };
+    let later = async || {
+        let input = json!({ "sku": "t-1", "retail": 7 });
+        let said = change(&base.merchant(), "setProductPrice", input).await;
+        assert_eq!(said["pricing"]["retail"]["minorUnits"], 7, "{said:#}");
+    };
+    cuts::with_late_copy(&base, is_write, first, later).await;
+    let found = product(&base, "t-1").await;
+    let retail = &found["pricing"]["retail"]["minorUnits"];
+    assert_eq!((&found["title"], retail), (&json!("Imported"), &json!(7)));
+    base.assert_sound().await;
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{create, product, thing};
 use crate::{
     commands::sends_only,
-    support::{Client, Gateway, commands, cuts, short_bounds},
+    support::{Client, Gateway, commands, cuts, proxy::Seen, short_bounds},
 };
 
 const SET: &str = "mutation($input: SetProductSlugInput!) { setProductSlug(input: $input) {
@@ -274,4 +274,20 @@ async fn lines_of_an_import_set_slugs() {
     assert_eq!(found(&gateway, "three").await, Some(is("t-3", "drei")));
     assert_eq!(product(&gateway, "t-2").await["title"], "A thing");
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_slug_undoes_no_later_one() {
+    let base = Gateway::start().await;
+    create(&base.merchant(), thing("t-1", "A thing")).await;
+    let is_change = |seen: &Seen| seen.collection == "products" && seen.command == "findAndModify";
+    let first = async |gateway: &Gateway| {
+        assert_eq!(set(&gateway.merchant(), "t-1", Some("one")).await["slug"], "one");
+    };
+    let later = async || {
+        assert_eq!(set(&base.merchant(), "t-1", Some("two")).await["slug"], "two");
+    };
+    cuts::with_late_copy(&base, is_change, first, later).await;
+    assert_eq!(found(&base, "one").await, Some(is("t-1", "two")));
+    base.assert_sound().await;
 }

@@ -8,7 +8,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{change, create, product, thing};
-use crate::support::{Client, Gateway, commands, cuts, short_bounds};
+use crate::support::{Client, Gateway, commands, cuts, proxy::Seen, short_bounds};
 
 /// A mutation of variants.
 fn mutation(name: &str) -> String {
@@ -574,4 +574,20 @@ async fn deleting_a_variant_may_be_cut_anywhere() {
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_an_addition_brings_no_deleted_variant_back() {
+    let base = Gateway::start().await;
+    create(&base.merchant(), thing("shirt", "A shirt")).await;
+    let red = variant("shirt.red", ["red", "M"], 0);
+    let is_change = |seen: &Seen| seen.collection == "products" && seen.command == "findAndModify";
+    let first = async |gateway: &Gateway| added(gateway, red.clone()).await;
+    let later = async || {
+        let gone = delete(&base.merchant(), "shirt.red").await;
+        assert_eq!(gone["__typename"], "DeletedVariant", "{gone:#}");
+    };
+    cuts::with_late_copy(&base, is_change, first, later).await;
+    assert_eq!(variants(&base, "shirt").await, [] as [Value; 0]);
+    base.assert_sound().await;
 }

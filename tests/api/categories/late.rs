@@ -1,9 +1,11 @@
 //! First copies of commands that were sent twice, and that arrive after later changes.
 
-use mongodb::bson::{Document, doc};
+use std::cell::OnceCell;
+
+use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
-use super::{ask, by_id, music, mutation};
+use super::{ask, by_id, music, mutation, plant};
 use crate::support::{Gateway, cuts, key, long_bounds, proxy::Seen, until};
 
 /// The gateway, with attempts that are short enough to wait for the end of a lease.
@@ -104,4 +106,39 @@ async fn a_late_copy_of_a_name_undoes_no_later_one() {
     let named: Value = by_id(&base, &music).await["names"].clone();
     assert_eq!(named, json!([{ "locale": "en", "name": "Later" }]));
     base.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_creation_brings_no_deleted_category_back() {
+    let base = Gateway::start().await;
+    let made = OnceCell::new();
+    let is_insert = |seen: &Seen| seen.collection == "categories" && seen.command == "insert";
+    let first = async |gateway: &Gateway| {
+        made.set(plant(gateway, "music", None).await).expect("made once");
+    };
+    let later = async || {
+        let input = json!({ "categoryId": made.get() });
+        let said = ask(&base.merchant(), "deleteCategory", input).await;
+        assert_eq!(said["__typename"], "DeletedCategory", "{said:#}");
+    };
+    cuts::with_late_copy(&base, is_insert, first, later).await;
+    let id = made.get().expect("made");
+    assert_eq!(by_id(&base, id).await, Value::Null);
+    base.sweep().await;
+    base.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_lease_takes_it_for_nobody() {
+    let base = Gateway::start().await;
+    let [music, _, _, film] = music(&base).await;
+    // The first holder inserts the lease.
+    moves(&base, &film, Some(&music)).await;
+    let is_lease = |seen: &Seen| seen.collection == "leases" && seen.command == "findAndModify";
+    let first = async |gateway: &Gateway| moves(gateway, &film, None).await;
+    cuts::with_late_copy(&base, is_lease, first, async || {}).await;
+    let lease = base.raw("leases").find_one(doc! { "_id": "categories.tree" }).await;
+    let lease = lease.expect("read").expect("there");
+    let until = *lease.get_datetime("until").expect("a time");
+    assert_eq!(until, DateTime::from_millis(0), "it is held: {lease:#}");
 }

@@ -8,7 +8,11 @@ use serde_json::{Value, json};
 use super::{
     ask, at, by_id, create, draft, editor, id, listed_by, mutation, publish, put, refused, version,
 };
-use crate::support::{Gateway, key, proxy::Cut, short_bounds};
+use crate::support::{
+    Gateway, cuts, key,
+    proxy::{Cut, Seen},
+    short_bounds,
+};
 
 fn nodes(gateway: &Gateway) -> mongodb::Collection<Document> {
     gateway.database.collection("nodes")
@@ -317,4 +321,22 @@ async fn a_long_list_of_long_texts_is_one_answer_of_the_server() {
     let draft = "{ contents(by: { type: PAGE }, first: 1) { nodes { draft { body } } } }";
     let found = editor(&gateway).field(draft, json!({})).await;
     assert_eq!(found["nodes"][0]["draft"]["body"].as_str().map(str::len), Some(100_000));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_publication_publishes_nothing_again() {
+    let base = Gateway::start().await;
+    let made = create(&base, draft("PAGE", "page", None)).await;
+    let is_change = |seen: &Seen| seen.collection == "nodes" && seen.command == "findAndModify";
+    let first = async |gateway: &Gateway| {
+        publish(gateway, &made, None).await;
+        assert_eq!(at(&base.anonymous(), "/page").await["title"], "page");
+    };
+    let later = async || {
+        let withdrawn = ask(&base, "unpublishContent", json!({ "contentId": id(&made) })).await;
+        assert_eq!(withdrawn["id"], made["id"], "{withdrawn:#}");
+    };
+    cuts::with_late_copy(&base, is_change, first, later).await;
+    assert_eq!(at(&base.anonymous(), "/page").await, Value::Null);
+    base.assert_sound().await;
 }

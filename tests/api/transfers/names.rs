@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{OPEN, TRANSFER, close, fund, open, order};
-use crate::support::{Client, Gateway, cuts, settled, short_bounds};
+use crate::support::{Client, Gateway, cuts, proxy::Seen, settled, short_bounds};
 
 const NAME: &str = "query($id: ID!) { account(id: $id) { name } }";
 const RENAME: &str = "mutation($input: RenameAccountInput!) { renameAccount(input: $input) {
@@ -115,6 +115,25 @@ async fn a_rename_that_is_cut_anywhere_is_made() {
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_a_name_undoes_no_later_one() {
+    let base = Gateway::start().await;
+    let ann = base.shopper("ann");
+    let account = open(&ann, "EUR").await;
+    let is_change = |seen: &Seen| seen.collection == "accounts" && seen.command == "findAndModify";
+    let first = async |gateway: &Gateway| {
+        let renamed = rename(&gateway.shopper("ann"), &account, Some("First")).await;
+        assert_eq!(renamed["name"], "First", "{renamed:#}");
+    };
+    let later = async || {
+        let renamed = rename(&ann, &account, Some("Later")).await;
+        assert_eq!(renamed["name"], "Later", "{renamed:#}");
+    };
+    cuts::with_late_copy(&base, is_change, first, later).await;
+    assert_eq!(name(&ann, &account).await, "Later");
+    base.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

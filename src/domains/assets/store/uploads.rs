@@ -88,6 +88,8 @@ pub(crate) fn reserve_replacement(
     reserve(app, id, upload, both(expected.condition().guard(), free))
 }
 
+/// Nothing tells a copy that arrives after the commit that the upload is over. It would reserve the blob that is the file by
+/// then, and the sweep would remove it with the upload that stalls. So the write is numbered.
 fn reserve(app: &App, id: &str, upload: &Upload, guard: Document) -> Guarded<AssetDocument> {
     let there = doc! {
         "_id": id, "deleting": { "$exists": false }, "deletedAt": { "$exists": false },
@@ -96,7 +98,7 @@ fn reserve(app: &App, id: &str, upload: &Upload, guard: Document) -> Guarded<Ass
         "token": literal(&upload.token), "blob": upload.blob, "op": literal(&upload.op), "at": "$$NOW",
     });
     let set = doc! { "upload": upload, "outbox": outbox_with("upload", false) };
-    assets(app).set(both(guard, there), set)
+    assets(app).set(both(guard, there), set).numbered()
 }
 
 /// Renews an upload that is in progress.

@@ -155,7 +155,7 @@ pub(crate) async fn import(app: &App, imported: &[Imported], token: &str) -> Res
         let fitting = both(existing(&product.sku), fits_variants(&product.pricing));
         (fitting, vec![doc! { "$set": set }, plane_stage()])
     };
-    products(app).upsert_each(imported.iter().map(update).collect()).await
+    products(app).upsert_each_numbered(imported.iter().map(update).collect()).await
 }
 
 /// What the check of an import needs of a product.

@@ -37,7 +37,7 @@ pub(in super::super) fn credit(
         "facets": counted::changed(false, true),
         "copying": copying(token, unconfirmed()),
     };
-    Change::ruled(sku, rules, set)
+    Change::ruled(sku, rules, set).numbered()
 }
 
 /// Removes a contributor who is there in this role. The works of that person become due.
@@ -54,7 +54,7 @@ pub(in super::super) fn uncredit(sku: &str, person_id: &str, role: &str) -> Chan
         "outbox": works_due(vec![literal(person_id)]),
         "facets": counted::changed(false, true),
     };
-    Change::ruled(sku, rules, set)
+    Change::ruled(sku, rules, set).numbered()
 }
 
 /// The person is a contributor in this role.

@@ -82,7 +82,7 @@ pub(in super::super) fn set_slug(product: &ProductDocument, slug: &str) -> Chang
     ];
     let longer = append(array("slugs"), vec![literal(slug)]);
     let slugs = choose(is_own.expression(), array("slugs"), longer);
-    Change::ruled(&product.sku, rules, doc! { "slug": literal(slug), "slugs": slugs })
+    Change::ruled(&product.sku, rules, doc! { "slug": literal(slug), "slugs": slugs }).numbered()
 }
 
 /// Marks a claim as settled, or removes it if the product doesn't have the slug. Returns whether the claim was the same

@@ -64,7 +64,7 @@ pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>> {
     }))
 }
 
-/// Adds a variant that the product doesn't have.
+/// Adds a variant that the product doesn't have. A deletion leaves no trace of it in the product, so the write is numbered.
 pub(in super::super) fn add_variant(variant: &Variant) -> Change<NotChanged> {
     let Variant { sku, options, difference, image, .. } = variant;
     let mut rules = vec![
@@ -76,7 +76,7 @@ pub(in super::super) fn add_variant(variant: &Variant) -> Change<NotChanged> {
     ];
     rules.extend(image.as_deref().map(has_image));
     let longer = append(array("variants"), vec![literal(stored(variant))]);
-    Change::ruled(product_sku(sku), rules, doc! { "variants": longer })
+    Change::ruled(product_sku(sku), rules, doc! { "variants": longer }).numbered()
 }
 
 /// Replaces options, price difference and image of a variant that has this version. An image that is undefined stays.

@@ -49,7 +49,7 @@ pub(in super::super) fn edit(
 
 /// Publishes the version of `edition` from `at` on, or from now on. A past `at` counts as now
 /// if readers already see another version; otherwise it is the position in feeds. Until a future `at` the
-/// current edition stays visible.
+/// current edition stays visible. The version stays when the edition is withdrawn, so the write is numbered.
 pub(in super::super) fn publish(
     app: &App,
     id: &str,
@@ -68,7 +68,7 @@ pub(in super::super) fn publish(
         "next": choose(now, "$$REMOVE", edition),
         "publishedAt": choose(shown, "$publishedAt", at),
     } };
-    change(app, id, guard, vec![set])
+    change(app, id, guard, vec![set]).numbered()
 }
 
 /// Withdraws the current and the next edition.

@@ -13,6 +13,7 @@ use super::{
     failure::Failure,
     gateway, logging,
     options::{Source, on_database},
+    preconditions,
     progress::{Lines, styled},
     terminal,
 };
@@ -39,7 +40,8 @@ use crate::{
 ///     docgate migrate inventory --per-second 500
 ///     docgate migrate --unlimited            # while few requests come
 ///
-/// Exit codes: 0 if no document is left behind, 1 if some are of a version that this docgate doesn't know.
+/// Exit codes: 0 if no document is left behind, 1 if some are of a version that this docgate doesn't know, 3 if the database has
+/// none of docgate's collections.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Migrate {
@@ -84,6 +86,7 @@ impl Migrate {
         let all = self.chosen(&config)?;
         let migrated = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
+            preconditions::database_is_in_use(&app).await?;
             if self.dry_run {
                 return count(&app, &all).await;
             }

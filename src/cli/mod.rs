@@ -88,7 +88,8 @@ pub fn main() -> ExitCode {
     let cli = parsed.unwrap_or_else(|fault| fault.format(&mut command).exit());
     // The provider for outgoing TLS. It fails only if a provider is installed already.
     let _installed = rustls::crypto::ring::default_provider().install_default();
-    match run(cli.command) {
+    let ended = run(cli.command).and_then(|code| terminal::written().map(|()| code));
+    match ended {
         Ok(code) => code,
         Err(failure) => {
             terminal::complain(&failure);

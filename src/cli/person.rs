@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use self::{guests::Guest, output::Output};
 use super::{
     failure::Failure,
-    logging,
+    gateway, logging,
     options::{Source, on_database},
     preconditions, terminal,
 };
@@ -93,7 +93,8 @@ pub(super) struct What {}
 ///     docgate person export 0b7c1f --out 0b7c1f.jsonl
 ///     docgate person export --order 7K3M-Q9TX-2
 ///
-/// A file of --out must not exist. Nobody but you can read it, and there is none if nothing was found or the export fails.
+/// A file of --out must not exist. Nobody but you can read it, and there is none if nothing was found, or if the export fails or is
+/// interrupted.
 ///
 /// Exit codes: 0 if the export is complete, also if nothing was found; 2 if the file exists, 3 if the database has none of
 /// docgate's collections. Rooms that are switched off aren't searched; the command names those with collections.
@@ -114,22 +115,26 @@ impl Export {
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
         let subject = self.whom.subject()?;
+        let stop = gateway::stop_on_signals()?;
         let mut output = Output::open(self.out)?;
-        let exported = on_database(&config, async |database| {
+        let exported = Box::pin(on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
             preconditions::database_is_in_use(&app).await?;
             if let Some(guest) = self.whom.guest(&app).await? {
-                output.write_guest(&guest)?;
-                return output.finish();
+                return output.write_guest(&guest);
             }
             persons::export(&app, subject, |room, collection, field, value| {
                 output.write(room, collection, field, &value)
             })
             .await?;
-            warn_of_unsearched(&app).await?;
-            output.finish()
-        });
-        let count = exported.await?;
+            warn_of_unsearched(&app).await
+        }));
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return Err(Failure::trouble("interrupted")),
+            exported = exported => exported?,
+        }
+        let count = output.finish()?;
         let (one, several) = ("document or part of one", "documents and parts of documents");
         terminal::remark(format_args!("{} exported", terminal::counted(count, one, several)));
         Ok(ExitCode::SUCCESS)

@@ -20,6 +20,14 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens a file for writing. One that exists is appended to or emptied, and whoever could read it still can.
+///
+/// # Errors
+/// It can't be created or opened.
+pub(super) fn open(path: &Path, appends: bool) -> io::Result<File> {
+    options().create(true).append(appends).truncate(!appends).open(path)
+}
+
 /// Creates a file. Pipes and devices stay as they are.
 ///
 /// # Errors

@@ -3,20 +3,39 @@
 use std::{
     fmt::Display,
     io::{self, Write},
-    process,
+    sync::OnceLock,
 };
+
+use super::failure::Failure;
+
+/// Why a result couldn't be written, the first time.
+static UNWRITTEN: OnceLock<String> = OnceLock::new();
 
 /// Prints one line of a command's result.
 pub(super) fn say(line: impl Display) {
     print(format_args!("{line}\n"));
 }
 
-/// Prints a command's result as it is.
+/// Prints a command's result as it is. The command goes on with its work if that fails: [`written`] tells so at the end.
 pub(super) fn print(text: impl Display) {
     let mut stdout = io::stdout().lock();
-    if write!(stdout, "{text}").and_then(|()| stdout.flush()).is_err() {
-        // The reader has closed the pipe, as `head` does.
-        process::exit(0);
+    let printed = write!(stdout, "{text}").and_then(|()| stdout.flush());
+    // A reader that has closed the pipe, as `head` does, wants no more.
+    if let Err(fault) = printed
+        && fault.kind() != io::ErrorKind::BrokenPipe
+    {
+        let _earlier = UNWRITTEN.set(fault.to_string());
+    }
+}
+
+/// Whether all results could be written.
+///
+/// # Errors
+/// One couldn't: exit code 3.
+pub(super) fn written() -> Result<(), Failure> {
+    match UNWRITTEN.get() {
+        Some(fault) => Err(Failure::trouble(format!("can't write stdout: {fault}"))),
+        None => Ok(()),
     }
 }
 

@@ -31,8 +31,8 @@ use crate::{
 /// A product has a row for each of its variants and images, whichever are more. The first row is that of the product too.
 ///
 /// Of stock, the rows are the imported receipts, so that an import of the file changes nothing in this
-/// shop; the columns available, reserved and sold are for information. Comments and stock that was received otherwise
-/// aren't in these files: `docgate export DIR` exports everything. Images are named by the global ids of their assets,
+/// shop; the columns available, reserved and sold are for information. Comments, metadata, pictures of people and stock that was
+/// received otherwise aren't in these files: `docgate export DIR` exports everything. Images are named by the global ids of their assets,
 /// and the files of the assets aren't exported. A shop without these assets refuses the images, so export for it
 /// with `--without-images`.
 ///

@@ -97,28 +97,35 @@ impl CsvRows {
         }
         let Some(first) = self.lines.next()? else { return Ok(None) };
         let number = self.lines.number();
-        let mut text = match first {
-            Line::Text(text) => text,
-            other => return Ok(Some((number, Row::Other(other)))),
+        // A row that isn't UTF-8 is read to its end too, so that the rest of it isn't taken for rows.
+        let (mut text, mut fault) = match (first, self.lines.lossy()) {
+            (Line::Text(text), _) => (text, None),
+            (bad, Some(text)) => (text.to_owned(), Some(bad)),
+            (bad, None) => return Ok(Some((number, Row::Other(bad)))),
         };
         let mut quotes = Quotes::of(self.separator);
         let mut is_open = quotes.are_open_after(&text);
         while is_open {
             let end = self.lines.end().to_owned();
-            let more = match self.lines.next()? {
-                Some(Line::Text(more)) if text.len() + more.len() < MAX_LENGTH => more,
-                Some(Line::Text(_)) | None => {
-                    let why = "has a quote that isn't closed".to_owned();
-                    return Ok(Some((number, Row::Other(Line::Bad(why)))));
+            let more = match (self.lines.next()?, self.lines.lossy()) {
+                (None, _) => None,
+                (Some(Line::Text(more)), _) => Some(more),
+                (Some(bad), Some(more)) => {
+                    fault = fault.or(Some(bad));
+                    Some(more.to_owned())
                 }
-                Some(other) => return Ok(Some((number, Row::Other(other)))),
+                (Some(bad), None) => return Ok(Some((number, Row::Other(bad)))),
+            };
+            let Some(more) = more.filter(|more| text.len() + more.len() < MAX_LENGTH) else {
+                let why = "has a quote that isn't closed".to_owned();
+                return Ok(Some((number, Row::Other(Line::Bad(why)))));
             };
             // A line break in a cell stays as it is written.
             text.push_str(&end);
             text.push_str(&more);
             is_open = quotes.are_open_after(&more);
         }
-        Ok(Some((number, self.row(&text))))
+        Ok(Some((number, fault.map_or_else(|| self.row(&text), Row::Other))))
     }
 
     /// The line of the import for a row.

@@ -127,6 +127,8 @@ impl Journal {
         };
         let lock = path.as_deref().map(Lock::of).transpose()?;
         let earlier = path.as_deref().map(read).transpose()?.flatten();
+        // The state of an import that was cut stays until this one has completed a batch.
+        let can_resume = earlier.as_ref().is_some_and(|earlier| earlier.line > 0);
         let state = match (resume, earlier, &path) {
             (true, Some(earlier), Some(path)) => {
                 if (&earlier.kind, &earlier.database) != (&state.kind, &state.database) {
@@ -159,7 +161,9 @@ impl Journal {
             (false, ..) => state,
         };
         let journal = Self { path, state, _lock: lock };
-        journal.write()?;
+        if !can_resume {
+            journal.write()?;
+        }
         Ok(journal)
     }
 

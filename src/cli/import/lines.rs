@@ -78,6 +78,8 @@ pub(super) struct Lines {
     count: u64,
     /// Terminator of the last line read.
     end: String,
+    /// The last line read with replacements, if it isn't UTF-8.
+    lossy: Option<String>,
     digest: Sha256,
 }
 
@@ -97,7 +99,8 @@ impl Lines {
         } else {
             Box::new(input)
         };
-        Ok(Self { input, bytes_read, count: 0, end: String::new(), digest: Sha256::new() })
+        let (end, digest) = (String::new(), Sha256::new());
+        Ok(Self { input, bytes_read, count: 0, end, lossy: None, digest })
     }
 
     /// Number of the last line read, counted from 1.
@@ -108,6 +111,11 @@ impl Lines {
     /// Terminator of the last line read, if that is a text.
     pub(super) fn end(&self) -> &str {
         &self.end
+    }
+
+    /// The last line read, with replacements for what isn't UTF-8, if that is why it can't be read.
+    pub(super) fn lossy(&self) -> Option<&str> {
+        self.lossy.as_deref()
     }
 
     /// The end of the last line read.
@@ -138,6 +146,7 @@ impl Lines {
     }
 
     fn line(&mut self, text: Vec<u8>, is_too_long: bool) -> Line {
+        self.lossy = None;
         if is_too_long {
             return Line::Bad(format!("is longer than {MAX_LENGTH} bytes"));
         }
@@ -150,7 +159,10 @@ impl Lines {
                 let text = if self.count == 1 { text.trim_start_matches('\u{feff}') } else { text };
                 Line::Text(text.to_owned())
             }
-            Err(_) => Line::Bad("isn't UTF-8".to_owned()),
+            Err(fault) => {
+                self.lossy = Some(String::from_utf8_lossy(fault.as_bytes()).into_owned());
+                Line::Bad("isn't UTF-8".to_owned())
+            }
         }
     }
 

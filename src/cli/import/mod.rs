@@ -115,11 +115,13 @@ impl Options {
         journal: Journal,
         (lines, bytes_read): (impl reader::Source, Arc<AtomicU64>),
     ) -> Result<ExitCode, Failure> {
-        let errors = Errors::open(self.errors.as_deref(), self.resume)?;
-        let ids = self.ids.as_deref().map(|path| Output::open(path, self.resume)).transpose()?;
         let imported = on_database(config, async |database| {
             let app = App::new(config.clone(), database);
             preconditions::indexes_exist(&app, kind.rooms()).await?;
+            // An import that can't begin leaves the files of an earlier one as they are.
+            let errors = Errors::open(self.errors.as_deref(), self.resume)?;
+            let ids =
+                self.ids.as_deref().map(|path| Output::open(path, self.resume)).transpose()?;
             let length = std::fs::metadata(&self.file).map(|file| file.len()).ok();
             let bar = progress::bytes(length, BYTES_PER_SECOND);
             app.refresh_versions().await?;

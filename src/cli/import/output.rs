@@ -10,7 +10,10 @@ use std::{
 use serde_json::Value;
 
 use super::{journal::failed, lines::Line};
-use crate::{cli::failure::Failure, domains::game::import::ImportWorld};
+use crate::{
+    cli::{failure::Failure, private_files},
+    domains::game::import::ImportWorld,
+};
 
 /// A file with one JSON object per line.
 pub(super) struct Output {
@@ -21,9 +24,8 @@ pub(super) struct Output {
 impl Output {
     /// Opens the file, which is appended to or otherwise replaced.
     pub(super) fn open(path: &Path, appends: bool) -> Result<Self, Failure> {
-        let mut options = File::options();
-        options.create(true).write(true).append(appends).truncate(!appends);
-        let file = options.open(path).map_err(|fault| failed("write", path, &fault))?;
+        let file = private_files::open(path, appends);
+        let file = file.map_err(|fault| failed("write", path, &fault))?;
         Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
     }
 

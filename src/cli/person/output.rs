@@ -28,11 +28,18 @@ impl Output {
     /// Opens a new file, or stdout without one.
     pub(super) fn open(path: Option<PathBuf>) -> Result<Self, Failure> {
         let name = path.as_ref().map_or_else(|| "stdout".into(), |path| path.display().to_string());
-        let to: Box<dyn Write> = match &path {
-            Some(path) => Box::new(Self::create(path, &name)?),
+        let mut incomplete = None;
+        let to: Box<dyn Write> = match path {
+            Some(path) => {
+                let file = Self::create(&path, &name)?;
+                // Pipes and devices stay.
+                let is_file = file.metadata().is_ok_and(|about| about.is_file());
+                incomplete = Some(path).filter(|_| is_file);
+                Box::new(file)
+            }
             None => Box::new(io::stdout()),
         };
-        Ok(Self { name, to: BufWriter::new(to), lines: 0, incomplete: path })
+        Ok(Self { name, to: BufWriter::new(to), lines: 0, incomplete })
     }
 
     fn create(path: &Path, name: &str) -> Result<fs::File, Failure> {

@@ -109,7 +109,7 @@ pub async fn import(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(),
 
 async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), Refused>>> {
     let (paths, people) = named(lines);
-    let found = Found::read(app, &paths, &people).await?;
+    let found = Found::read(app, lines, &paths, &people).await?;
     let mut sound = Vec::new();
     let each = |line| checked(app, line, &found).map(|product| sound.push(product));
     let mut answers: Vec<_> =
@@ -123,7 +123,7 @@ async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(
     let renamed = sound.iter().filter(|product| product.contributors.is_some());
     let renamed: Vec<String> = renamed.map(|product| product.sku.clone()).collect();
     let skus: Vec<String> = sound.into_iter().map(|product| product.sku).collect();
-    if Found::read(app, &paths, &people).await?.is_same_as(&found) {
+    if Found::read(app, lines, &paths, &people).await?.is_same_as(&found) {
         store::unmark_all(app, &skus, &renamed, &token).await?;
     }
     // Corrects copies that became stale meanwhile, and writes the works that are due.
@@ -281,7 +281,7 @@ fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, I
         content: Content::of(app, content),
         pricing: Pricing::from(pricing),
         categories: found.categories(&line.categories)?,
-        contributors: contributors.map(|lines| found.contributors(lines)).transpose()?,
+        contributors: contributors.map(|lines| found.contributors(&line.sku, lines)).transpose()?,
         origin: app.ids().op(&["importProduct"], None, line).input,
     })
 }

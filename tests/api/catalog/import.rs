@@ -12,7 +12,7 @@ use docgate::{
     graphql::node_id::NodeKind,
 };
 use futures_util::future::join_all;
-use mongodb::bson::doc;
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{category, change, create, person, product, thing, variants::variant, works};
@@ -386,6 +386,7 @@ fn unknown_fields_are_faults_of_a_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+<<<<<<< HEAD
 async fn a_late_copy_of_an_import_undoes_no_later_change() {
     let base = Gateway::start().await;
     create(&base.merchant(), thing("t-1", "A thing")).await;
@@ -404,4 +405,31 @@ async fn a_late_copy_of_an_import_undoes_no_later_change() {
     let retail = &found["pricing"]["retail"]["minorUnits"];
     assert_eq!((&found["title"], retail), (&json!("Imported"), &json!(7)));
     base.assert_sound().await;
+=======
+async fn products_of_a_person_with_all_works_are_imported_again() {
+    let gateway = Gateway::start().await;
+    let someone = person(&gateway.merchant(), "Someone").await;
+    let line = |sku: &str, title: &str| {
+        let mut line = thing(sku, title);
+        line["contributors"] = json!([{ "personId": someone, "role": "author" }]);
+        line
+    };
+    assert!(run(&gateway, json!([line("t-1", "One")])).await[0].is_ok());
+    let work = |n| doc! { "sku": format!("s{n}"), "title": "T", "roles": ["r"], "version": 1_i64 };
+    let others: Vec<Document> = (1..2_000).map(work).collect();
+    let push = doc! { "$push": { "works": { "$each": others } } };
+    gateway.raw("people").update_one(doc! {}, push).await.expect("full");
+
+    let lines = json!([line("t-1", "Another"), line("t-2", "One too many")]);
+    let all: Vec<ImportProduct> = serde_json::from_value(lines.clone()).expect("lines");
+    let checked = check(&gateway.app, &all, &mut Earlier::default()).await.expect("checked");
+    let checked: Vec<_> =
+        checked.into_iter().map(|said| said.map_err(|refused| refused.fault.message)).collect();
+    let said = run(&gateway, lines).await;
+    let full = "input.contributors.0.personId: has 2000 works already".to_owned();
+    assert_eq!(said, [Ok(()), Err(full)]);
+    assert_eq!(checked, said);
+    assert_eq!(product(&gateway, "t-1").await["title"], "Another");
+    assert_eq!(product(&gateway, "t-2").await, Value::Null);
+>>>>>>> r-cli
 }

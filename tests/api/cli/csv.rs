@@ -240,6 +240,20 @@ async fn a_dry_run_finds_every_fault_and_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn lines_of_a_row_that_isnt_utf8_are_no_rows() {
+    let shop = Shop::new();
+    let file = shop.path("people.csv");
+    let text = b"key,name\na,\"A\xff\n\"\nb,B\nc,\"C\xff\"\nd,\"D\n\xff\n\"\ne,\"E\"\n";
+    fs::write(&file, text).expect("written");
+    let (code, out, said) = shop.import("people", &file, &[]);
+    assert_eq!((code, out.as_str()), (1, "2 people imported, 3 lines skipped\n"), "{said}");
+    for line in [2, 5, 6] {
+        assert!(said.contains(&format!("line {line}: isn't UTF-8")), "{said}");
+    }
+    assert_eq!(shop.count("people").await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_header_that_does_not_fit_is_refused_at_once() {
     let shop = Shop::new();
     for (rows, told) in [

@@ -11,7 +11,7 @@ use flate2::{Compression, write::GzEncoder};
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::{Running, database, done, on_shop};
+use super::{Running, database, done, on_shop, preconditions::assert_private};
 use crate::support::{FailPoint, fresh_name, until};
 
 /// A folder for files, and a database with its indexes and two categories.
@@ -316,6 +316,31 @@ async fn a_file_that_ends_early_is_gone_on_with_when_it_is_whole() {
     assert_eq!(place.products().await, 3_000);
     let (code, _, said) = place.import("products", &file, &["--resume"]);
     assert!(code == 2 && said.contains("nothing was cut"), "{said}");
+}
+
+/// An import without `--resume` that can't begin, here because its database has no indexes.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_cant_begin_leaves_the_files_of_an_earlier_one() {
+    let place = Place::new();
+    let text = format!("{{}}\n{}", products(1_000));
+    let whole = gzip(&text);
+    let file = place.file("packed.gz", &whole[..whole.len() * 9 / 10]);
+    let errors = place.folder.path().join("bad.jsonl");
+    let (path, other) = (errors.display().to_string(), fresh_name());
+    let more = ["--errors", &path];
+    assert_eq!(place.import("products", &file, &more).0, 3);
+    let told = fs::read_to_string(&errors).expect("the file");
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert_private(&errors, 0o600);
+
+    let elsewhere = ["--database", &other];
+    let (code, _, said) = place.import("products", &file, &[more, elsewhere].concat());
+    assert!(code == 3 && said.contains("indexes are missing"), "{said}");
+    assert_eq!(fs::read_to_string(&errors).expect("the file"), told);
+    place.file("packed.gz", &whole);
+    let (code, out, said) = place.import("products", &file, &[&more[..], &["--resume"]].concat());
+    assert_eq!((code, out.as_str()), (1, "1000 products imported, 1 line skipped\n"), "{said}");
+    assert_eq!(fs::read_to_string(&errors).expect("the file"), told);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,6 +9,7 @@ mod demo;
 mod fetching;
 mod import;
 mod midnight;
+mod output;
 mod person;
 mod preconditions;
 mod versions;

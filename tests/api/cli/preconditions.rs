@@ -88,6 +88,8 @@ async fn a_mistyped_database_is_no_success() {
     for arguments in [
         &["check"][..],
         &["check", "--repair"],
+        &["migrate"],
+        &["migrate", "--dry-run"],
         &["person", "export", "eve"],
         &["person", "export", "eve", "--out", &path],
         &["person", "erase", "eve", "--dry-run"],

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::{
     super::super::{
         failure::Failure,
+        private_files,
         progress::{self, Lines},
         terminal,
     },
@@ -46,7 +47,7 @@ impl Report {
         follows: bool,
     ) -> Result<Self, Failure> {
         let open = |path: &Path| {
-            let file = File::options().create(true).append(true).open(path);
+            let file = private_files::open(path, true);
             let file = file.map_err(|fault| cannot_write(path, &fault))?;
             Ok::<_, Failure>((path.to_owned(), BufWriter::new(file)))
         };

@@ -13,6 +13,7 @@ use clap::Args;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use mongodb::bson::RawDocumentBuf;
+use tokio::sync::oneshot;
 
 use super::super::{
     export::{
@@ -67,15 +68,18 @@ impl Restore {
         logging::begin(config.log_format, logging::TOOL)?;
         let (manifest, digest) = Manifest::read(&folder)?;
         let stop = gateway::stop_on_signals()?;
-        let (verified, verifying) = (bar(&manifest), folder.clone());
-        let task = tokio::task::spawn_blocking(move || {
-            files::verify(&verifying, &manifest.collections, &verified)?;
-            Ok::<_, Failure>(manifest)
+        let (bar, verifying) = (bar(&manifest), folder.clone());
+        let (send, verified) = oneshot::channel();
+        // A thread of its own: the process doesn't wait for its end after an interruption.
+        std::thread::spawn(move || {
+            let verified = files::verify(&verifying, &manifest.collections, &bar);
+            // Sending fails after an interruption.
+            let _unsent = send.send(verified.map(|()| manifest));
         });
         let manifest = tokio::select! {
             biased;
             () = stop.cancelled() => return Err(Failure::trouble("interrupted; nothing was written")),
-            verified = task => verified.map_err(Error::internal)??,
+            verified = verified => verified.map_err(Error::internal)??,
         };
         let restored = on_database(&config, async |database| {
             let placement = Placement::new(&config, &database);

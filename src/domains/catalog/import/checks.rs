@@ -52,7 +52,7 @@ pub async fn check(
     for batch in lines.chunks(BATCH) {
         let (paths, people) = named(batch);
         let (found, existing) =
-            tokio::try_join!(Found::read(app, &paths, &people), Existing::read(app, batch))?;
+            tokio::try_join!(Found::read(app, batch, &paths, &people), Existing::read(app, batch))?;
         let images = batch.iter().map(|line| existing.check_images(app, line));
         let images = try_join_all(images).await?;
         answers.extend(batch.iter().zip(images).map(|(line, images)| {

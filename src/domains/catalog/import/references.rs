@@ -5,7 +5,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{documents::Contributor, store::CONTRIBUTORS, types::CATEGORIES},
+    super::{
+        documents::Contributor,
+        store::{self, CONTRIBUTORS},
+        types::CATEGORIES,
+    },
     ImportProduct,
 };
 use crate::{
@@ -60,10 +64,18 @@ pub(super) fn named(lines: &[ImportProduct]) -> (Vec<String>, Vec<String>) {
 pub(super) struct Found {
     categories: Vec<CategoryCopy>,
     people: Vec<PersonName>,
+    /// The SKUs of products and the `_id`s of their contributors. It is read only if a person has all works that one can have.
+    credited: BTreeSet<(String, String)>,
 }
 
 impl Found {
-    pub(super) async fn read(app: &App, paths: &[String], people: &[String]) -> Result<Self> {
+    /// Reads the categories at these paths and the people with these `_id`s, which `lines` name.
+    pub(super) async fn read(
+        app: &App,
+        lines: &[ImportProduct],
+        paths: &[String],
+        people: &[String],
+    ) -> Result<Self> {
         let categories = async {
             if paths.is_empty() {
                 return Ok(Vec::new());
@@ -72,7 +84,9 @@ impl Found {
         };
         let (categories, people) =
             tokio::try_join!(categories, people::operations::names(app, people))?;
-        Ok(Self { categories, people })
+        let is_full = people.iter().any(|person| person.works >= WORKS);
+        let credited = if is_full { credited(app, lines).await? } else { BTreeSet::new() };
+        Ok(Self { categories, people, credited })
     }
 
     /// Whether no copied record has changed.
@@ -100,9 +114,11 @@ impl Found {
         Ok(categories)
     }
 
-    /// The contributors as the product stores them, each once.
+    /// The contributors as the product stores them, each once. A person with all works that one can have is taken if the product is
+    /// one of them.
     pub(super) fn contributors(
         &self,
+        sku: &str,
         lines: &[ImportContributor],
     ) -> Result<Vec<Contributor>, InvalidInput> {
         input::at_most("contributors", lines, CONTRIBUTORS)?;
@@ -113,7 +129,8 @@ impl Found {
             let invalid = |reason: String| InvalidInput::new(&format!("{above}.{field}"), reason);
             let person = self.people.iter().find(|person| person.id == id);
             let person = person.ok_or_else(|| invalid("there is no such person".to_owned()))?;
-            if person.works >= WORKS {
+            let is_credited = || self.credited.contains(&(sku.to_owned(), id.clone()));
+            if person.works >= WORKS && !is_credited() {
                 return Err(invalid(format!("has {WORKS} works already")));
             }
             let contributor = Contributor::of(person, &line.role);
@@ -123,4 +140,14 @@ impl Found {
         }
         Ok(contributors)
     }
+}
+
+/// The SKUs of the lines' products that are there, each with the `_id`s of its contributors.
+async fn credited(app: &App, lines: &[ImportProduct]) -> Result<BTreeSet<(String, String)>> {
+    let skus: Vec<&str> = lines.iter().map(|line| line.sku.as_str()).collect();
+    let of_product = |product: store::Credits| {
+        let store::Credits { sku, contributors } = product;
+        contributors.into_iter().map(move |one| (sku.clone(), one.person_id))
+    };
+    Ok(store::list_credits(app, &skus).await?.into_iter().flat_map(of_product).collect())
 }

@@ -196,6 +196,30 @@ pub(crate) async fn list_present(app: &App, skus: &[&str]) -> Result<Vec<Present
     app.collection().list(list).await
 }
 
+/// The contributors of a product.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Credits {
+    #[serde(rename = "_id")]
+    pub(crate) sku: String,
+    #[serde(default)]
+    pub(crate) contributors: Vec<Contributor>,
+}
+
+impl Stored for Credits {
+    const COLLECTION: &'static str = ProductDocument::COLLECTION;
+    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ProductDocument::UPGRADES;
+}
+
+/// The contributors of those of these products that are there, or are being removed.
+pub(crate) async fn list_credits(app: &App, skus: &[&str]) -> Result<Vec<Credits>> {
+    if skus.is_empty() {
+        return Ok(Vec::new());
+    }
+    let fields = doc! { "contributors": 1 };
+    let list = List { hint: Some("_id_"), projection: Some(fields), ..List::of_ids(skus) };
+    app.collection().list(list).await
+}
+
 /// Removes the mark of one bulk import after its copies were checked: the categories, and the names in the
 /// products of `renamed`. Other products with copies of names may have been marked for these before, so they
 /// are checked one by one.

@@ -1,6 +1,11 @@
 //! Exports that are cut or changed, databases that aren't empty, and restores that are cut.
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, File},
+    path::Path,
+    process::Command,
+    thread,
+};
 
 use mongodb::bson::{Document, doc};
 
@@ -178,4 +183,24 @@ async fn a_restore_that_was_cut_is_continued_with_the_same_export_only() {
     let (code, _, said) = drill.restore("whole", &target).await;
     assert!(code == 2 && said.contains("isn't empty"), "it is complete: {said}");
     restored.drop().await.expect("dropped");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interruption_doesnt_wait_until_all_files_are_verified() {
+    let (drill, own, target) = (Drill::new(), filled(10).await, fresh_name());
+    assert_eq!(drill.export(&own, "whole", "none").await.0, 0);
+    // A pipe as a file that takes long to read.
+    let file = drill.path("whole").join("many.jsonl");
+    fs::remove_file(&file).expect("removed");
+    let made = Command::new("mkfifo").arg(&file).status();
+    assert!(made.expect("mkfifo runs").success());
+    let running = Running::start(drill.restoring("whole", &target));
+    // It is open as soon as the command reads it, and stays so.
+    let writer = thread::spawn(move || File::options().write(true).open(file));
+    until("the command reads the file", async || writer.is_finished()).await;
+    running.signal("TERM");
+    assert_eq!(running.ends(), 3);
+    drop(writer.join().expect("no panic").expect("opened"));
+    let names = database(&target).await.list_collection_names().await.expect("names");
+    assert!(names.is_empty(), "{names:?}");
 }

@@ -2,6 +2,7 @@
 
 mod beside;
 mod cuts;
+mod files;
 mod guests;
 
 use std::time::Duration;

@@ -386,7 +386,7 @@ fn unknown_fields_are_faults_of_a_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-<<<<<<< HEAD
+
 async fn a_late_copy_of_an_import_undoes_no_later_change() {
     let base = Gateway::start().await;
     create(&base.merchant(), thing("t-1", "A thing")).await;
@@ -405,7 +405,9 @@ async fn a_late_copy_of_an_import_undoes_no_later_change() {
     let retail = &found["pricing"]["retail"]["minorUnits"];
     assert_eq!((&found["title"], retail), (&json!("Imported"), &json!(7)));
     base.assert_sound().await;
-=======
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn products_of_a_person_with_all_works_are_imported_again() {
     let gateway = Gateway::start().await;
     let someone = person(&gateway.merchant(), "Someone").await;
@@ -431,5 +433,4 @@ async fn products_of_a_person_with_all_works_are_imported_again() {
     assert_eq!(checked, said);
     assert_eq!(product(&gateway, "t-1").await["title"], "Another");
     assert_eq!(product(&gateway, "t-2").await, Value::Null);
->>>>>>> r-cli
 }

@@ -386,7 +386,6 @@ fn unknown_fields_are_faults_of_a_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-
 async fn a_late_copy_of_an_import_undoes_no_later_change() {
     let base = Gateway::start().await;
     create(&base.merchant(), thing("t-1", "A thing")).await;

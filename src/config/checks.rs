@@ -6,6 +6,10 @@ use mongodb::{error::ErrorKind, options::ConnectionString};
 
 use super::{BUFFER, Concern, Config, DocumentsMode};
 
+/// Maximum of some times in milliseconds, more than eleven days. MongoDB refuses a `maxTimeMS` above 2^31 - 1, and Linux refuses
+/// a connection's time limit above it, which is twice `live_ping_millis`.
+const LONGEST: u64 = 1_000_000_000;
+
 impl Config {
     /// Faults of the settings that a command on the database needs.
     pub(super) fn database_faults(&self) -> Vec<String> {
@@ -73,6 +77,7 @@ impl Config {
             "suggestion_cache_seconds can't be above 86400",
         );
         self.demand_above_zero(&mut demand);
+        self.demand_of_times(&mut demand);
         demand(
             self.flow_command_millis <= self.flow_run_millis,
             "flow_command_millis can't be above flow_run_millis",
@@ -127,6 +132,7 @@ impl Config {
             ("max_connections", self.max_connections > 0),
             ("max_requests", self.max_requests > 0),
             ("max_batch", self.max_batch > 0),
+            ("max_tokens", self.max_tokens > 0),
             ("max_root_fields", self.max_root_fields > 0),
             ("max_cost", self.max_cost > 0),
             ("max_response_bytes", self.max_response_bytes > 0),
@@ -136,6 +142,19 @@ impl Config {
             ("auth_jwks_cooldown_seconds", self.auth_jwks_cooldown_seconds > 0),
         ] {
             demand(is_above, &format!("{key} must be above zero"));
+        }
+    }
+
+    /// Checks the times that MongoDB or the operating system limits.
+    fn demand_of_times(&self, demand: &mut impl FnMut(bool, &str)) {
+        for (key, millis) in [
+            ("flow_run_millis", self.flow_run_millis),
+            ("flow_command_millis", self.flow_command_millis),
+            ("flow_skew_millis", self.flow_skew_millis),
+            ("request_millis", self.request_millis),
+            ("live_ping_millis", self.live_ping_millis),
+        ] {
+            demand(millis <= LONGEST, &format!("{key} can't be above {LONGEST}"));
         }
     }
 

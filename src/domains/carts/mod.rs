@@ -134,10 +134,13 @@ impl NodeKind {
 pub const ROOM: Room = Room {
     needs: &["inventory", "catalog"],
     faults: Some(|config| {
-        let mut faults = unmet([(
-            config.reservation_seconds > config.cart_idle_seconds,
-            "reservation_seconds must be longer than cart_idle_seconds",
-        )]);
+        let mut faults = unmet([
+            (config.cart_idle_seconds > 0, "cart_idle_seconds must be at least 1"),
+            (
+                config.reservation_seconds > config.cart_idle_seconds,
+                "reservation_seconds must be longer than cart_idle_seconds",
+            ),
+        ]);
         faults.extend(quotes::faults(config));
         faults
     }),

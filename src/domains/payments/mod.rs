@@ -84,6 +84,7 @@ pub const ROOM: Room = Room {
                 secret.is_none_or(|secret| secret.len() >= 32),
                 "payments_signing_secret needs 32 bytes or more",
             ),
+            (config.payments_timeout_millis > 0, "payments_timeout_millis must be above zero"),
         ])
     }),
     ..Room::new("payments")

@@ -191,3 +191,34 @@ fn each_fault_names_its_key_and_where_it_was_set() {
     let mentioned = |word: &str| said.iter().filter(|said| said.contains(word)).count();
     assert_eq!((mentioned("client's share"), mentioned("max_root_fields")), (0, 0), "{said:#?}");
 }
+
+#[test]
+fn times_that_nothing_can_work_with_are_faults() {
+    // Milliseconds that MongoDB or the system would refuse in each command or connection.
+    for key in [
+        "flow_run_millis",
+        "flow_command_millis",
+        "flow_skew_millis",
+        "request_millis",
+        "live_ping_millis",
+    ] {
+        for millis in ["1000000001", "18446744073709551615"] {
+            let mut command = docgate(&["serve"]);
+            command.env(format!("DOCGATE_{}", key.to_ascii_uppercase()), millis);
+            let start = format!("{key} can't be above 1000000000 (in the environment: ");
+            let said = faults(command);
+            assert!(said.iter().any(|said| said.starts_with(&start)), "{start} in {said:#?}");
+        }
+    }
+    let mut command = docgate(&["serve"]);
+    command.env("DOCGATE_CART_IDLE_SECONDS", "0").env("DOCGATE_PAYMENTS_TIMEOUT_MILLIS", "0");
+    command.env("DOCGATE_MAX_TOKENS", "0");
+    let said = faults(command);
+    for start in [
+        "max_tokens must be above zero",
+        "cart_idle_seconds must be at least 1",
+        "payments_timeout_millis must be above zero",
+    ] {
+        assert!(said.iter().any(|said| said.starts_with(start)), "{start} in {said:#?}");
+    }
+}

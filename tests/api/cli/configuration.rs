@@ -222,3 +222,23 @@ fn times_that_nothing_can_work_with_are_faults() {
         assert!(said.iter().any(|said| said.starts_with(start)), "{start} in {said:#?}");
     }
 }
+
+#[test]
+fn origins_and_addresses_that_could_never_serve_are_faults() {
+    for (listen, admin) in
+        [("0.0.0.0:8080", "127.0.0.1:8080"), ("127.0.0.1:8080", "[::]:8080"), ("[::1]:1", "[::]:1")]
+    {
+        let mut command = docgate(&["serve"]);
+        command.env("DOCGATE_LISTEN", listen).env("DOCGATE_ADMIN_LISTEN", admin);
+        let said = faults(command);
+        let start = "admin_listen must be another address or port than listen";
+        assert!(said.iter().any(|said| said.starts_with(start)), "{listen} {admin}: {said:#?}");
+    }
+    for origin in ["https://*.shop.example", "https://Shop.example", "https://shop.example:443"] {
+        let mut command = docgate(&["serve"]);
+        command.env("DOCGATE_CORS_ORIGINS", format!("https://a.example,{origin}"));
+        let said = faults(command);
+        let start = "cors_origins must be origins as browsers send them";
+        assert!(said.iter().any(|said| said.starts_with(start)), "{origin}: {said:#?}");
+    }
+}

@@ -284,6 +284,9 @@ fn every_fault_of_the_configuration_is_named_at_once() {
     command.env("DOCGATE_CART_IDLE_SECONDS", "9999999");
     // What Kubernetes sets for a service of that name isn't a key.
     command.env("DOCGATE_PORT_8080_TCP", "tcp://10.0.0.1:8080").env("DOCGATE_SERVICE_HOST", "x");
+    // Nor of one whose name begins with it. But a port alone isn't of a service.
+    command.env("DOCGATE_ADMIN_PORT", "tcp://10.0.0.2:1").env("DOCGATE_MONGODB_SERVICE_PORT", "1");
+    command.env("DOCGATE_PORT", "9000");
     // Nor is what `docgate work` sets for its command, which may be docgate too.
     command
         .env("DOCGATE_JOB_ID", "x")
@@ -297,6 +300,7 @@ fn every_fault_of_the_configuration_is_named_at_once() {
         "sweep_millis: ",
         "listen: ",
         "nonsense is no",
+        "port is no configuration key",
         "database must",
         "mongodb_uri is missing",
         "no key for tokens",

@@ -161,8 +161,11 @@ fn in_environment(defaults: &Map<String, Value>) -> Given {
         if NOT_KEYS.contains(&key.as_str()) || is_service_link(&key, &text) {
             continue;
         }
-        // A value that isn't UTF-8 becomes null, which no key accepts.
-        let value = text.into_string().map_or(Value::Null, |text| value(defaults.get(&key), text));
+        // A value that isn't UTF-8 becomes one that no key accepts. Null would do for keys that may be missing.
+        let value = match text.into_string() {
+            Ok(text) => value(defaults.get(&key), text),
+            Err(_) => Value::Array(vec![Value::Null]),
+        };
         given.insert(key, (value, Source::Environment));
     }
     given

@@ -1,6 +1,6 @@
 //! What is said about a configuration that can't be used.
 
-use std::{fs, path::Path, process::Command};
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _, path::Path, process::Command};
 
 use serde_json::json;
 
@@ -240,5 +240,27 @@ fn origins_and_addresses_that_could_never_serve_are_faults() {
         let said = faults(command);
         let start = "cors_origins must be origins as browsers send them";
         assert!(said.iter().any(|said| said.starts_with(start)), "{origin}: {said:#?}");
+    }
+}
+
+#[test]
+fn a_variable_that_is_not_utf_8_is_a_fault_of_every_key() {
+    let mut command = docgate(&["serve"]);
+    let latin = OsStr::from_bytes(b"caf\xe9");
+    for key in ["AUTH_AUDIENCE", "DATABASE", "ROOMS", "MAX_COST", "ASSET_WIDTHS", "ROLES", "TAXES"]
+    {
+        command.env(format!("DOCGATE_{key}"), latin);
+    }
+    let said = faults(command);
+    for start in [
+        "asset_widths: a list of whole numbers is expected (in the environment: ",
+        "auth_audience: a text is expected (in the environment: ",
+        "database: a text is expected (in the environment: ",
+        "max_cost: a whole number, 0 or more, is expected (in the environment: ",
+        "roles: a table of lists of texts is expected (in the environment: ",
+        "rooms: a list of texts is expected (in the environment: ",
+        "taxes: a table of countries, each with a rate, is expected (in the environment: ",
+    ] {
+        assert!(said.iter().any(|said| said.starts_with(start)), "{start} in {said:#?}");
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use mongodb::{error::ErrorKind, options::ConnectionString};
 
-use super::{BUFFER, Concern, Config, DocumentsMode};
+use super::{BUFFER, CENTURY, Concern, Config, DocumentsMode};
 
 /// Maximum of some times in milliseconds, more than eleven days. MongoDB refuses a `maxTimeMS` above 2^31 - 1, and Linux refuses
 /// a connection's time limit above it, which is twice `live_ping_millis`.
@@ -156,6 +156,8 @@ impl Config {
         ] {
             demand(millis <= LONGEST, &format!("{key} can't be above {LONGEST}"));
         }
+        let fault = format!("flow_ops_seconds can't be above {CENTURY}");
+        demand(self.flow_ops_seconds <= CENTURY, &fault);
     }
 
     fn observability_faults(&self) -> Vec<String> {

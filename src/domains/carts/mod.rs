@@ -96,7 +96,7 @@ use super::{
     nodes::node_type,
     room::{declared, documented, unmet},
 };
-use crate::graphql::node_id::NodeKind;
+use crate::{config::CENTURY, graphql::node_id::NodeKind};
 use addresses::AddressBookDocument;
 pub use documents::{
     Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Return, total,
@@ -139,6 +139,10 @@ pub const ROOM: Room = Room {
             (
                 config.reservation_seconds > config.cart_idle_seconds,
                 "reservation_seconds must be longer than cart_idle_seconds",
+            ),
+            (
+                config.reservation_seconds <= CENTURY,
+                &format!("reservation_seconds can't be above {CENTURY}"),
             ),
         ]);
         faults.extend(quotes::faults(config));

@@ -210,6 +210,18 @@ fn times_that_nothing_can_work_with_are_faults() {
             assert!(said.iter().any(|said| said.starts_with(&start)), "{start} in {said:#?}");
         }
     }
+    // Seconds that MongoDB adds to a date.
+    let mut command = docgate(&["serve"]);
+    let keys =
+        ["flow_ops_seconds", "reservation_seconds", "booking_idle_seconds", "booking_keep_seconds"];
+    for key in keys {
+        command.env(format!("DOCGATE_{}", key.to_ascii_uppercase()), u64::MAX.to_string());
+    }
+    let said = faults(command);
+    for key in keys {
+        let is_told = |said: &String| said.starts_with(key) && said.contains(" 3162240000 (in ");
+        assert!(said.iter().any(is_told), "{key} in {said:#?}");
+    }
     let mut command = docgate(&["serve"]);
     command.env("DOCGATE_CART_IDLE_SECONDS", "0").env("DOCGATE_PAYMENTS_TIMEOUT_MILLIS", "0");
     command.env("DOCGATE_MAX_TOKENS", "0");

@@ -138,7 +138,7 @@ impl Serve {
         }
         if self.apply_indexes {
             let is_new = migrate::is_new(app).await?;
-            indexes::apply(placement, &collections(app.config()), false, |planned| {
+            indexes::apply(placement, &indexed(app.config()), false, |planned| {
                 if planned.step == Step::Create {
                     tracing::info!(
                         event = "index_built",

@@ -585,6 +585,9 @@ async fn a_gateway_waits_for_its_primary_and_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn indexes_are_built_on_the_way_when_told() {
     let name = fresh_name();
+    // Those of a month of events too.
+    let month = database(&name).await.collection::<mongodb::bson::Document>("events_2024_02");
+    month.insert_one(doc! { "_id": "one", "v": 1 }).await.expect("inserted");
     let running = Running::start(on(&name, &["serve", "--apply-indexes"]));
     running.address("serving on http://");
     assert_eq!(done(on(&name, &["indexes", "plan"])).0, 0);

@@ -114,18 +114,25 @@ impl Serve {
         listeners: gateway::Listeners,
         stop: CancellationToken,
     ) -> Result<ExitCode, Failure> {
-        tokio::select! {
-            prepared = self.prepare(&app) => prepared?,
-            () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
-        }
         let address = listeners.public.local_addr().unwrap_or(app.config().listen);
-        let admin = listeners.admin.as_ref().and_then(|admin| admin.local_addr().ok());
+        let gateway::Listeners { public, admin } = listeners;
         let edge = Edge::new(app.clone(), None)?;
-        if let Some(admin) = admin {
+        if let Some(admin) = admin.as_ref().and_then(|admin| admin.local_addr().ok()) {
             tracing::info!(event = "admin_listening", "operators are served on http://{admin}");
         }
+        // Whoever restarts what doesn't live mustn't do so while the primary is away, or while indexes are built.
+        let operators = gateway::Operators::begin(&edge, admin);
+        let is_prepared = tokio::select! {
+            prepared = self.prepare(&app) => prepared.map(|()| true),
+            () = stop.cancelled() => Ok(false),
+        };
+        if !matches!(is_prepared, Ok(true)) {
+            operators.end().await;
+            return is_prepared.map(|_stopped| ExitCode::SUCCESS);
+        }
+        edge.open();
         tracing::info!(event = "gateway_listening", "serving on http://{address}");
-        gateway::serve(app, edge, listeners, stop).await;
+        gateway::serve(app, edge, (public, operators), stop).await;
         tracing::info!(event = "gateway_stopped", "stopped");
         Ok(ExitCode::SUCCESS)
     }

@@ -573,11 +573,16 @@ async fn a_gateway_waits_for_its_primary_and_says_so() {
     assert!(!said.contains("hidden"), "{said}");
 
     let running = Running::start({
-        let mut command = on(&fresh_name(), &["serve"]);
-        command.env("DOCGATE_MONGODB_URI", &uri);
+        let mut command = on(&fresh_name(), &["serve", "--wait", "3600"]);
+        command.env("DOCGATE_MONGODB_URI", &uri).env("DOCGATE_ADMIN_LISTEN", "127.0.0.1:0");
         command
     });
+    let admin = running.address("operators are served on http://");
     running.says("doesn't answer yet");
+    for (path, status) in [("/health/live", 200), ("/health/ready", 503), ("/metrics", 200)] {
+        let answer = crate::support::http().get(format!("http://{admin}{path}")).send().await;
+        assert_eq!(answer.expect("an answer").status().as_u16(), status, "{path} while it waits");
+    }
     running.signal("TERM");
     assert_eq!(running.ends(), 0, "a stop is heard while it waits");
 }

@@ -193,7 +193,7 @@ fn each_fault_names_its_key_and_where_it_was_set() {
 }
 
 #[test]
-fn times_that_nothing_can_work_with_are_faults() {
+fn values_that_nothing_can_work_with_are_faults() {
     // Milliseconds that MongoDB or the system would refuse in each command or connection.
     for key in [
         "flow_run_millis",
@@ -224,9 +224,10 @@ fn times_that_nothing_can_work_with_are_faults() {
     }
     let mut command = docgate(&["serve"]);
     command.env("DOCGATE_CART_IDLE_SECONDS", "0").env("DOCGATE_PAYMENTS_TIMEOUT_MILLIS", "0");
-    command.env("DOCGATE_MAX_TOKENS", "0");
+    command.env("DOCGATE_MAX_TOKENS", "0").env("DOCGATE_PAYMENTS_MERCHANT", "");
     let said = faults(command);
     for start in [
+        "payments_merchant must be the subject of a token",
         "max_tokens must be above zero",
         "cart_idle_seconds must be at least 1",
         "payments_timeout_millis must be above zero",

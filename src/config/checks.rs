@@ -32,6 +32,18 @@ impl Config {
                 faults.push(format!("{key} must be 1 to 48 letters, digits or underscores"));
             }
         }
+        for (at, (key, name)) in databases.iter().enumerate() {
+            let is_alike = |other: Option<&String>| {
+                name.zip(other)
+                    .is_some_and(|(name, other)| name != other && name.eq_ignore_ascii_case(other))
+            };
+            // MongoDB doesn't create the second one.
+            if let Some((other, _)) = databases.iter().take(at).find(|(_, other)| is_alike(*other))
+            {
+                faults
+                    .push(format!("{key} and {other} can't differ by upper and lower case alone"));
+            }
+        }
         if self.core_write_concern != Concern::Majority {
             faults.push(
                 "core_write_concern must be majority: flows decide by writes of this group, and a decision that only the primary has can be lost"

@@ -277,3 +277,13 @@ fn a_variable_that_is_not_utf_8_is_a_fault_of_every_key() {
         assert!(said.iter().any(|said| said.starts_with(start)), "{start} in {said:#?}");
     }
 }
+
+#[test]
+fn databases_that_differ_by_case_alone_are_a_fault() {
+    let mut command = docgate(&["check"]);
+    command.env("DOCGATE_MONGODB_URI", "mongodb://localhost/").env("DOCGATE_DATABASE", "Shop");
+    command.env("DOCGATE_ACTIVITY_DATABASE", "Shop").env("DOCGATE_LOG_DATABASE", "shop");
+    let place = "(in the environment: DOCGATE_LOG_DATABASE)";
+    let fault = "log_database and database can't differ by upper and lower case alone";
+    assert_eq!(faults(command), [format!("{fault} {place}")]);
+}

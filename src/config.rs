@@ -377,3 +377,6 @@ settings! {
 
 /// Maximum size of a connection's read buffer in bytes, unless `head_bytes` is larger.
 pub const BUFFER: usize = 64 << 10;
+
+/// Maximum of times in seconds that MongoDB adds to a date: a hundred years. A date that is too far away is an error there.
+pub const CENTURY: u64 = 100 * 366 * 24 * 3_600;

@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr, process, time::Duration};
 
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;
@@ -41,11 +41,41 @@ impl Listeners {
     }
 }
 
+/// The server of operators, if they have an address of their own.
+pub(super) struct Operators {
+    serving: Option<JoinHandle<()>>,
+    ended: CancellationToken,
+}
+
+impl Operators {
+    /// Begins to serve them. Until the gateway is open to clients, they hear that it lives and isn't ready.
+    pub(super) fn begin(edge: &Edge, listener: Option<TcpListener>) -> Self {
+        let ended = CancellationToken::new();
+        let serve = |listener| tokio::spawn(edge.clone().serve_admin(listener, ended.clone()));
+        Self { serving: listener.map(serve), ended }
+    }
+
+    /// Waits for the last responses, for a moment.
+    pub(super) async fn end(self) {
+        self.ended.cancel();
+        if let Some(serving) = self.serving
+            && tokio::time::timeout(LAST_RESPONSE, serving).await.is_err()
+        {
+            tracing::debug!(
+                event = "admin_connections_unfinished",
+                "a connection to the admin address was still open at the end"
+            );
+        }
+    }
+}
+
 /// Serves until `stop`, then waits for running requests and flows. Operators are served until the end.
-pub(super) async fn serve(app: App, edge: Edge, listeners: Listeners, stop: CancellationToken) {
-    let Listeners { public, admin } = listeners;
-    let ended = CancellationToken::new();
-    let admin = admin.map(|admin| tokio::spawn(edge.clone().serve_admin(admin, ended.clone())));
+pub(super) async fn serve(
+    app: App,
+    edge: Edge,
+    (public, operators): (TcpListener, Operators),
+    stop: CancellationToken,
+) {
     let versions = tokio::spawn(background::follow_versions(app.clone(), stop.child_token()));
     let sweeps = app
         .config()
@@ -75,15 +105,7 @@ pub(super) async fn serve(app: App, edge: Edge, listeners: Listeners, stop: Canc
     }
     // It only reads.
     versions.abort();
-    ended.cancel();
-    if let Some(admin) = admin
-        && tokio::time::timeout(LAST_RESPONSE, admin).await.is_err()
-    {
-        tracing::debug!(
-            event = "admin_connections_unfinished",
-            "a connection to the admin address was still open at the end"
-        );
-    }
+    operators.end().await;
 }
 
 /// How long the last responses to operators may take.

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     failure::Failure,
     gateway, logging, migrate,
-    options::{Source, open, wait_for_primary},
+    options::{Source, hosts, open, wait_for_primary},
 };
 use crate::{
     app::App,
@@ -47,8 +47,9 @@ use crate::{
 ///     DOCGATE_SECRET=… DOCGATE_AUTH_HS256_SECRET=… docgate serve --apply-indexes
 ///     docgate serve --health-check      # in a container: is the gateway here ready?
 ///
-/// Exit codes: 0 after a requested stop, 2 if the configuration is invalid, 3 if the port is taken or
-/// no primary answers in time. With --health-check 0 if the gateway is ready, otherwise 1.
+/// Exit codes: 0 after a requested stop, 2 if the configuration is invalid, 3 if the port is taken, no
+/// primary answers in time or MongoDB isn't in a replica set. With --health-check 0 if the gateway is
+/// ready, otherwise 1.
 #[derive(Debug, Args, Serialize)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Serve {
@@ -113,18 +114,25 @@ impl Serve {
         listeners: gateway::Listeners,
         stop: CancellationToken,
     ) -> Result<ExitCode, Failure> {
-        tokio::select! {
-            prepared = self.prepare(&app) => prepared?,
-            () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
-        }
         let address = listeners.public.local_addr().unwrap_or(app.config().listen);
-        let admin = listeners.admin.as_ref().and_then(|admin| admin.local_addr().ok());
+        let gateway::Listeners { public, admin } = listeners;
         let edge = Edge::new(app.clone(), None)?;
-        if let Some(admin) = admin {
+        if let Some(admin) = admin.as_ref().and_then(|admin| admin.local_addr().ok()) {
             tracing::info!(event = "admin_listening", "operators are served on http://{admin}");
         }
+        // Whoever restarts what doesn't live mustn't do so while the primary is away, or while indexes are built.
+        let operators = gateway::Operators::begin(&edge, admin);
+        let is_prepared = tokio::select! {
+            prepared = self.prepare(&app) => prepared.map(|()| true),
+            () = stop.cancelled() => Ok(false),
+        };
+        if !matches!(is_prepared, Ok(true)) {
+            operators.end().await;
+            return is_prepared.map(|_stopped| ExitCode::SUCCESS);
+        }
+        edge.open();
         tracing::info!(event = "gateway_listening", "serving on http://{address}");
-        gateway::serve(app, edge, listeners, stop).await;
+        gateway::serve(app, edge, (public, operators), stop).await;
         tracing::info!(event = "gateway_stopped", "stopped");
         Ok(ExitCode::SUCCESS)
     }
@@ -132,9 +140,12 @@ impl Serve {
     async fn prepare(&self, app: &App) -> Result<(), Failure> {
         let placement = app.placement();
         wait_for_primary(app.config(), app.database(), Duration::from_secs(self.wait)).await?;
+        if connect::is_standalone(app.database()).await? {
+            return Err(standalone(app.config()));
+        }
         if self.apply_indexes {
             let is_new = migrate::is_new(app).await?;
-            indexes::apply(placement, &collections(app.config()), false, |planned| {
+            indexes::apply(placement, &indexed(app.config()), false, |planned| {
                 if planned.step == Step::Create {
                     tracing::info!(
                         event = "index_built",
@@ -169,6 +180,16 @@ impl Serve {
             Err(_) => Err(Failure::unready(format!("the gateway on {address} doesn't answer"))),
         }
     }
+}
+
+/// The failure on a mongod that can't be in a replica set.
+fn standalone(config: &Config) -> Failure {
+    let hosts = hosts(&config.mongodb_uri);
+    Failure::trouble(format!(
+        "MongoDB at {hosts} isn't in a replica set, without which it has neither the writes nor the change streams that \
+         a gateway needs (start it with `--replSet`, and initiate the set once with `rs.initiate()` in mongosh; one member \
+         is enough)"
+    ))
 }
 
 /// Logs one warning with the names of collections that are in another database than that of their group: their documents

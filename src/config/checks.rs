@@ -1,10 +1,17 @@
 //! Checks of the configuration. All faults are reported together, each as a sentence.
 
-use std::time::Duration;
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use mongodb::{error::ErrorKind, options::ConnectionString};
 
-use super::{BUFFER, Concern, Config, DocumentsMode};
+use super::{BUFFER, CENTURY, Concern, Config, DocumentsMode};
+
+/// Maximum of some times in milliseconds, more than eleven days. MongoDB refuses a `maxTimeMS` above 2^31 - 1, and Linux refuses
+/// a connection's time limit above it, which is twice `live_ping_millis`.
+const LONGEST: u64 = 1_000_000_000;
 
 impl Config {
     /// Faults of the settings that a command on the database needs.
@@ -23,6 +30,18 @@ impl Config {
         for (key, name) in databases {
             if name.is_some_and(|name| !is_database_name(name)) {
                 faults.push(format!("{key} must be 1 to 48 letters, digits or underscores"));
+            }
+        }
+        for (at, (key, name)) in databases.iter().enumerate() {
+            let is_alike = |other: Option<&String>| {
+                name.zip(other)
+                    .is_some_and(|(name, other)| name != other && name.eq_ignore_ascii_case(other))
+            };
+            // MongoDB doesn't create the second one.
+            if let Some((other, _)) = databases.iter().take(at).find(|(_, other)| is_alike(*other))
+            {
+                faults
+                    .push(format!("{key} and {other} can't differ by upper and lower case alone"));
             }
         }
         if self.core_write_concern != Concern::Majority {
@@ -73,6 +92,7 @@ impl Config {
             "suggestion_cache_seconds can't be above 86400",
         );
         self.demand_above_zero(&mut demand);
+        self.demand_of_times(&mut demand);
         demand(
             self.flow_command_millis <= self.flow_run_millis,
             "flow_command_millis can't be above flow_run_millis",
@@ -96,13 +116,10 @@ impl Config {
             "requests_burst must be above zero where requests_per_second is",
         );
         demand((1..=60).contains(&self.max_depth), "max_depth must be between 1 and 60");
-        let is_origin = |origin: &String| {
-            let scheme = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
-            scheme.is_some_and(|rest| !rest.is_empty() && !rest.contains('/')) || origin == "*"
-        };
         demand(
-            self.cors_origins.iter().all(is_origin),
-            "cors_origins must be origins such as https://shop.example, without a path, or *",
+            self.cors_origins.iter().all(|origin| origin == "*" || is_origin(origin)),
+            "cors_origins must be origins as browsers send them, such as https://shop.example: in lower case, without a path, a \
+             usual port or a wildcard; or *",
         );
         demand(
             self.documents_mode == DocumentsMode::Off || self.documents.is_some(),
@@ -127,6 +144,7 @@ impl Config {
             ("max_connections", self.max_connections > 0),
             ("max_requests", self.max_requests > 0),
             ("max_batch", self.max_batch > 0),
+            ("max_tokens", self.max_tokens > 0),
             ("max_root_fields", self.max_root_fields > 0),
             ("max_cost", self.max_cost > 0),
             ("max_response_bytes", self.max_response_bytes > 0),
@@ -139,6 +157,21 @@ impl Config {
         }
     }
 
+    /// Checks the times that MongoDB or the operating system limits.
+    fn demand_of_times(&self, demand: &mut impl FnMut(bool, &str)) {
+        for (key, millis) in [
+            ("flow_run_millis", self.flow_run_millis),
+            ("flow_command_millis", self.flow_command_millis),
+            ("flow_skew_millis", self.flow_skew_millis),
+            ("request_millis", self.request_millis),
+            ("live_ping_millis", self.live_ping_millis),
+        ] {
+            demand(millis <= LONGEST, &format!("{key} can't be above {LONGEST}"));
+        }
+        let fault = format!("flow_ops_seconds can't be above {CENTURY}");
+        demand(self.flow_ops_seconds <= CENTURY, &fault);
+    }
+
     fn observability_faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if !self.otlp_endpoint.as_deref().is_none_or(is_web_address) {
@@ -147,8 +180,11 @@ impl Config {
         if !(0.0..=1.0).contains(&self.otlp_sample_ratio) {
             faults.push("otlp_sample_ratio must be between 0 and 1".to_owned());
         }
-        if self.admin_listen == Some(self.listen) && self.listen.port() != 0 {
-            faults.push("admin_listen must be another address or port than listen".to_owned());
+        if self.admin_listen.is_some_and(|admin| clash(admin, self.listen)) {
+            faults.push(
+                "admin_listen must be another address or port than listen; 0.0.0.0 and [::] have every address"
+                    .to_owned(),
+            );
         }
         faults
     }
@@ -228,6 +264,24 @@ pub fn is_web_address(text: &str) -> bool {
     reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "https" | "http"))
 }
 
+/// Whether the text is an origin of a page as browsers send it. They send hosts in lower case and ASCII, and no port that is
+/// the scheme's own.
+fn is_origin(text: &str) -> bool {
+    let url = reqwest::Url::parse(text);
+    is_web_address(text)
+        && !text.contains('*')
+        && url.is_ok_and(|url| url.origin().ascii_serialization() == text)
+}
+
+/// Whether two addresses can't be served at the same time. An unspecified address of IPv6 has those of IPv4 too.
+fn clash(one: SocketAddr, other: SocketAddr) -> bool {
+    let has = |all: IpAddr, ip: IpAddr| all.is_unspecified() && (all.is_ipv6() || ip.is_ipv4());
+    let (first, second) = (one.ip(), other.ip());
+    one.port() == other.port()
+        && one.port() != 0
+        && (first == second || has(first, second) || has(second, first))
+}
+
 /// Whether a name is a `token` as defined by
 /// [RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2), which RFC 6265 requires for cookies.
 fn is_cookie_name(name: &str) -> bool {
@@ -245,5 +299,61 @@ fn uri_fault(uri: &str) -> Option<String> {
     match message.rsplit_once(": ") {
         Some((what, repeated)) if uri.contains(repeated) => Some(what.to_owned()),
         _ => Some(message.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_those_that_browsers_send() {
+        for origin in [
+            "https://shop.example",
+            "http://localhost:5173",
+            "http://[::1]:8080",
+            "https://xn--mnchen-3ya.example",
+        ] {
+            assert!(is_origin(origin), "{origin}");
+        }
+        for other in [
+            "https://Shop.example",
+            "https://shop.example/",
+            "https://shop.example:443",
+            "http://shop.example:80",
+            "https://shop.example?a=b",
+            "https://me@shop.example",
+            "https://*.shop.example",
+            "https://m\u{fc}nchen.example",
+            "https://shop.example ",
+            "shop.example",
+            "ftp://shop.example",
+            "null",
+            "*",
+        ] {
+            assert!(!is_origin(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn an_unspecified_address_has_the_others_of_its_port() {
+        for (one, other, is_taken) in [
+            ("127.0.0.1:1", "127.0.0.1:1", true),
+            ("0.0.0.0:1", "127.0.0.1:1", true),
+            ("[::]:1", "127.0.0.1:1", true),
+            ("[::]:1", "0.0.0.0:1", true),
+            ("[::]:1", "[::1]:1", true),
+            ("0.0.0.0:1", "[::1]:1", false),
+            ("127.0.0.1:1", "127.0.0.2:1", false),
+            ("0.0.0.0:1", "0.0.0.0:2", false),
+            ("127.0.0.1:0", "127.0.0.1:0", false),
+        ] {
+            let [one, other] = [one, other].map(|text| text.parse().expect("an address"));
+            assert_eq!(
+                (clash(one, other), clash(other, one)),
+                (is_taken, is_taken),
+                "{one} {other}"
+            );
+        }
     }
 }

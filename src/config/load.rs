@@ -114,8 +114,8 @@ impl Config {
     /// The grace period: the time after the start of an attempt from which none of its writes can be applied
     /// any more.
     pub fn grace_period(&self) -> Duration {
-        Duration::from_millis(
-            self.flow_run_millis + self.flow_command_millis + self.flow_skew_millis,
-        )
+        // It is computed before the settings are checked.
+        let rest = self.flow_command_millis.saturating_add(self.flow_skew_millis);
+        Duration::from_millis(self.flow_run_millis.saturating_add(rest))
     }
 }

@@ -3,7 +3,9 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs, io,
+    env,
+    ffi::OsStr,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -16,10 +18,24 @@ use super::{Config, Faults, tables};
 const NOT_KEYS: &[&str] =
     &["mongod", "cache", "config", "log", "data", "job_id", "job_queue", "job_attempt"];
 
-/// Whether a key is a variable that Kubernetes sets for a service named `docgate`, such as
-/// `DOCGATE_SERVICE_HOST` and `DOCGATE_PORT_8080_TCP`.
-fn is_service_link(key: &str) -> bool {
-    key.starts_with("service_") || key == "port" || key.starts_with("port_")
+/// Whether a variable is one that Kubernetes sets for a service whose name is `docgate` or begins with `docgate-`, such as
+/// `DOCGATE_SERVICE_HOST`, `DOCGATE_ADMIN_SERVICE_PORT_HTTP` and `DOCGATE_PORT_8080_TCP`.
+fn is_service_link(key: &str, text: &OsStr) -> bool {
+    // In front is the rest of the service's name.
+    let key = format!("_{key}");
+    let is_url = || {
+        let text = text.to_str().unwrap_or_default();
+        ["tcp://", "udp://", "sctp://"].iter().any(|scheme| text.starts_with(scheme))
+    };
+    let is_of_port = key.split_once("_port_").is_some_and(|(_, port)| {
+        port.starts_with(|first: char| first.is_ascii_digit()) && port.contains('_')
+    });
+    key.ends_with("_service_host")
+        || key.ends_with("_service_port")
+        || key.contains("_service_port_")
+        || is_of_port
+        // Without a URL, somebody takes it for a setting.
+        || key.ends_with("_port") && is_url()
 }
 
 /// The source of a key.
@@ -142,11 +158,14 @@ fn in_environment(defaults: &Map<String, Value>) -> Given {
             continue;
         };
         let key = key.to_ascii_lowercase();
-        if NOT_KEYS.contains(&key.as_str()) || is_service_link(&key) {
+        if NOT_KEYS.contains(&key.as_str()) || is_service_link(&key, &text) {
             continue;
         }
-        // A value that isn't UTF-8 becomes null, which no key accepts.
-        let value = text.into_string().map_or(Value::Null, |text| value(defaults.get(&key), text));
+        // A value that isn't UTF-8 becomes one that no key accepts. Null would do for keys that may be missing.
+        let value = match text.into_string() {
+            Ok(text) => value(defaults.get(&key), text),
+            Err(_) => Value::Array(vec![Value::Null]),
+        };
         given.insert(key, (value, Source::Environment));
     }
     given
@@ -261,6 +280,32 @@ mod tests {
         ] {
             assert_eq!(sources.told(fault), told);
         }
+    }
+
+    #[test]
+    fn variables_of_services_are_no_settings() {
+        for (key, text, is_link) in [
+            ("service_host", "10.0.0.1", true),
+            ("service_port", "80", true),
+            ("service_port_http", "80", true),
+            ("port", "tcp://10.0.0.1:80", true),
+            ("port_80_tcp", "tcp://10.0.0.1:80", true),
+            ("port_80_tcp_addr", "10.0.0.1", true),
+            ("mongodb_service_host", "10.0.0.2", true),
+            ("admin_service_port_metrics", "9090", true),
+            ("admin_port", "tcp://10.0.0.2:9090", true),
+            ("admin_port_9090_tcp_proto", "tcp", true),
+            ("port", "9000", false),
+            ("listen_port", "9000", false),
+            ("service_name", "shop", false),
+            ("mongodb_uri", "mongodb://localhost/", false),
+        ] {
+            assert_eq!(is_service_link(key, OsStr::new(text)), is_link, "{key}={text}");
+        }
+        let defaults = json(Config::default()).expect("JSON");
+        let keys = defaults.as_object().expect("a table").keys();
+        let taken = keys.filter(|key| is_service_link(key, OsStr::new("tcp://a:1")));
+        assert_eq!(taken.count(), 0, "no key looks so");
     }
 
     #[test]

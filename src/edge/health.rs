@@ -1,6 +1,9 @@
 //! Liveness and readiness probes.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
 
 use axum::{extract::State, http::StatusCode};
 use tokio::{sync::Mutex, time::timeout};
@@ -13,14 +16,21 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a result is reused, so that frequent probes cause no load on the primary.
 const REUSE: Duration = Duration::from_secs(1);
 
-/// The last known state of the primary.
+/// Whether the gateway serves, and the last known state of the primary.
 #[derive(Default)]
 pub(super) struct Readiness {
+    /// Whether clients are served. Probes are answered before, if they have an address of their own.
+    is_serving: AtomicBool,
     /// Time and result of the last ping. The lock is held during a ping, so that concurrent probes share it.
     known: Mutex<Option<(Instant, bool)>>,
 }
 
 impl Readiness {
+    /// Records that clients are served.
+    pub(super) fn open(&self) {
+        self.is_serving.store(true, Ordering::Release);
+    }
+
     async fn check(&self, app: &App) -> bool {
         let mut known = self.known.lock().await;
         if let Some((at, is_ready)) = *known
@@ -40,8 +50,11 @@ pub(super) async fn live() -> &'static str {
     "alive\n"
 }
 
-/// Readiness: the primary responds.
+/// Readiness: clients are served, and the primary responds.
 pub(super) async fn ready(State(edge): State<Edge>) -> (StatusCode, &'static str) {
+    if !edge.readiness.is_serving.load(Ordering::Acquire) {
+        return (StatusCode::SERVICE_UNAVAILABLE, "the gateway is starting\n");
+    }
     match timeout(TIMEOUT, edge.readiness.check(&edge.app)).await {
         Ok(true) => (StatusCode::OK, "ready\n"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "MongoDB's primary doesn't answer\n"),

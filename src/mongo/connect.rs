@@ -142,6 +142,21 @@ pub async fn ping(database: &Database) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether the server is a mongod outside of any replica set that can't become a member either: it was started without
+/// `--replSet`. It answers as a primary does, but refuses numbered writes and change streams.
+///
+/// # Errors
+/// It doesn't answer, or not in time.
+pub async fn is_standalone(database: &Database) -> Result<bool, Error> {
+    let database = database.clone();
+    let asked =
+        send("admin", "hello", async move { database.run_command(doc! { "hello": 1 }).await });
+    let hello = asked.await?;
+    // The router of a cluster is in no set.
+    let is_router = hello.get_str("msg").is_ok_and(|of| of == "isdbgrid");
+    Ok(!is_router && !hello.contains_key("setName"))
+}
+
 /// Waits for the primary for at most `limit`. Calls `on_failure` after each failed try, with the error and the
 /// time since the beginning.
 ///

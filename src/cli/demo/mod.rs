@@ -158,7 +158,9 @@ impl Demo {
                 seed::run_ticker(app.clone(), self.products, stop.clone()),
             )
         };
-        let serve = gateway::serve(app.clone(), edge, listeners, stop.clone());
+        let gateway::Listeners { public, admin } = listeners;
+        let served = (public, gateway::Operators::begin(&edge, admin));
+        let serve = gateway::serve(app.clone(), edge, served, stop.clone());
         tokio::join!(serve, stop.run_until_cancelled(moving));
         Ok(())
     }

@@ -96,7 +96,7 @@ use super::{
     nodes::node_type,
     room::{declared, documented, unmet},
 };
-use crate::graphql::node_id::NodeKind;
+use crate::{config::CENTURY, graphql::node_id::NodeKind};
 use addresses::AddressBookDocument;
 pub use documents::{
     Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Return, total,
@@ -134,10 +134,17 @@ impl NodeKind {
 pub const ROOM: Room = Room {
     needs: &["inventory", "catalog"],
     faults: Some(|config| {
-        let mut faults = unmet([(
-            config.reservation_seconds > config.cart_idle_seconds,
-            "reservation_seconds must be longer than cart_idle_seconds",
-        )]);
+        let mut faults = unmet([
+            (config.cart_idle_seconds > 0, "cart_idle_seconds must be at least 1"),
+            (
+                config.reservation_seconds > config.cart_idle_seconds,
+                "reservation_seconds must be longer than cart_idle_seconds",
+            ),
+            (
+                config.reservation_seconds <= CENTURY,
+                &format!("reservation_seconds can't be above {CENTURY}"),
+            ),
+        ]);
         faults.extend(quotes::faults(config));
         faults
     }),

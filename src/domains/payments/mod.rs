@@ -84,6 +84,12 @@ pub const ROOM: Room = Room {
                 secret.is_none_or(|secret| secret.len() >= 32),
                 "payments_signing_secret needs 32 bytes or more",
             ),
+            (config.payments_timeout_millis > 0, "payments_timeout_millis must be above zero"),
+            // No token has another subject, so nobody could withdraw the money.
+            (
+                (1..=128).contains(&config.payments_merchant.len()),
+                "payments_merchant must be the subject of a token, 1 to 128 bytes",
+            ),
         ])
     }),
     ..Room::new("payments")

@@ -81,7 +81,7 @@ use super::{
     nodes::node_type,
     room::{declared, documented, unmet},
 };
-use crate::graphql::node_id::NodeKind;
+use crate::{config::CENTURY, graphql::node_id::NodeKind};
 pub use documents::{
     BookedSeat, BookedSeats, BookingDocument, BookingState, Checkout, Freed, GeoPoint, Hold,
     NoSeat, Offer, PlanRow, PriceCategory, ReceiptDocument, ReceiptPayment, ReceiptState, Release,
@@ -124,7 +124,16 @@ impl NodeKind {
 pub const ROOM: Room = Room {
     needs: &["payments", "transfers"],
     faults: Some(|config| {
-        unmet([(config.booking_idle_seconds > 0, "booking_idle_seconds must be at least 1")])
+        unmet([
+            (
+                (1..=CENTURY).contains(&config.booking_idle_seconds),
+                &format!("booking_idle_seconds must be between 1 and {CENTURY}"),
+            ),
+            (
+                config.booking_keep_seconds <= CENTURY,
+                &format!("booking_keep_seconds can't be above {CENTURY}"),
+            ),
+        ])
     }),
     nodes: &[
         node_type!(THEATER: Theater, |cx, id| operations::theater(cx.app, id)),

@@ -36,12 +36,13 @@ impl RolesClaim {
 
     /// Faults of the key `roles`, each as a sentence.
     pub(super) fn faults(config: &Config) -> Vec<String> {
-        let unknown = |(name, roles): (&String, &Vec<String>)| {
-            let unknown = roles.iter().find(|role| Role::from_name(role).is_none())?;
-            let all = Role::ALL.map(Role::name).join(", ");
-            Some(format!("roles: {name} grants {unknown:?}, which is none of {all}"))
-        };
-        config.roles.iter().filter_map(unknown).collect()
+        let all = Role::ALL.map(Role::name).join(", ");
+        let granted = config.roles.iter();
+        let granted = granted.flat_map(|(name, roles)| roles.iter().map(move |role| (name, role)));
+        let unknown = granted.filter(|(_, role)| Role::from_name(role).is_none());
+        unknown
+            .map(|(name, role)| format!("roles: {name} grants {role:?}, which is none of {all}"))
+            .collect()
     }
 
     /// The roles that a name grants; none if the name is unknown.

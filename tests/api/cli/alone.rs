@@ -32,6 +32,10 @@ impl Drop for Mongod {
 impl Mongod {
     /// A mongod that belongs to a set as soon as one is initiated.
     async fn start() -> Self {
+        Self::start_with(&["--replSet", "alone"]).await
+    }
+
+    async fn start_with(arguments: &[&str]) -> Self {
         let binary = managed::find_or_provide(|_| {}).await.expect("a mongod");
         let folder = tempfile::tempdir().expect("a folder");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -39,7 +43,8 @@ impl Mongod {
         drop(listener);
         let mut command = Command::new(binary);
         command.arg("--dbpath").arg(folder.path()).args(["--port", &port.to_string()]);
-        command.args(["--replSet", "alone", "--bind_ip", "127.0.0.1", "--nounixsocket", "--quiet"]);
+        command.args(arguments);
+        command.args(["--bind_ip", "127.0.0.1", "--nounixsocket", "--quiet"]);
         command.args(["--wiredTigerCacheSizeGB", "0.25"]);
         command.args(["--setParameter", "diagnosticDataCollectionEnabled=false"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -97,6 +102,16 @@ async fn a_mongod_without_its_replica_set_is_told_plainly() {
         // A command doesn't wait for what only its user can do.
         let waits = arguments[0] == "serve";
         assert_eq!(said.contains("no primary within"), waits, "{arguments:?} {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mongod_without_sets_is_refused_before_anything_is_served() {
+    let mongod = Mongod::start_with(&[]).await;
+    for options in ["connectTimeoutMS=5000", "directConnection=true"] {
+        let said = mongod.refuses(&["serve"], options);
+        assert!(said.contains("isn't in a replica set") && said.contains("--replSet"), "{said}");
+        assert!(!said.contains("serving on"), "{said}");
     }
 }
 

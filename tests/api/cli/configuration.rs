@@ -1,6 +1,6 @@
 //! What is said about a configuration that can't be used.
 
-use std::{fs, path::Path, process::Command};
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _, path::Path, process::Command};
 
 use serde_json::json;
 
@@ -190,4 +190,100 @@ fn each_fault_names_its_key_and_where_it_was_set() {
     }
     let mentioned = |word: &str| said.iter().filter(|said| said.contains(word)).count();
     assert_eq!((mentioned("client's share"), mentioned("max_root_fields")), (0, 0), "{said:#?}");
+}
+
+#[test]
+fn values_that_nothing_can_work_with_are_faults() {
+    // Milliseconds that MongoDB or the system would refuse in each command or connection.
+    for key in [
+        "flow_run_millis",
+        "flow_command_millis",
+        "flow_skew_millis",
+        "request_millis",
+        "live_ping_millis",
+    ] {
+        for millis in ["1000000001", "18446744073709551615"] {
+            let mut command = docgate(&["serve"]);
+            command.env(format!("DOCGATE_{}", key.to_ascii_uppercase()), millis);
+            let start = format!("{key} can't be above 1000000000 (in the environment: ");
+            let said = faults(command);
+            assert!(said.iter().any(|said| said.starts_with(&start)), "{start} in {said:#?}");
+        }
+    }
+    // Seconds that MongoDB adds to a date.
+    let mut command = docgate(&["serve"]);
+    let keys =
+        ["flow_ops_seconds", "reservation_seconds", "booking_idle_seconds", "booking_keep_seconds"];
+    for key in keys {
+        command.env(format!("DOCGATE_{}", key.to_ascii_uppercase()), u64::MAX.to_string());
+    }
+    let said = faults(command);
+    for key in keys {
+        let is_told = |said: &String| said.starts_with(key) && said.contains(" 3162240000 (in ");
+        assert!(said.iter().any(is_told), "{key} in {said:#?}");
+    }
+    let mut command = docgate(&["serve"]);
+    command.env("DOCGATE_CART_IDLE_SECONDS", "0").env("DOCGATE_PAYMENTS_TIMEOUT_MILLIS", "0");
+    command.env("DOCGATE_MAX_TOKENS", "0").env("DOCGATE_PAYMENTS_MERCHANT", "");
+    let said = faults(command);
+    for start in [
+        "payments_merchant must be the subject of a token",
+        "max_tokens must be above zero",
+        "cart_idle_seconds must be at least 1",
+        "payments_timeout_millis must be above zero",
+    ] {
+        assert!(said.iter().any(|said| said.starts_with(start)), "{start} in {said:#?}");
+    }
+}
+
+#[test]
+fn origins_and_addresses_that_could_never_serve_are_faults() {
+    for (listen, admin) in
+        [("0.0.0.0:8080", "127.0.0.1:8080"), ("127.0.0.1:8080", "[::]:8080"), ("[::1]:1", "[::]:1")]
+    {
+        let mut command = docgate(&["serve"]);
+        command.env("DOCGATE_LISTEN", listen).env("DOCGATE_ADMIN_LISTEN", admin);
+        let said = faults(command);
+        let start = "admin_listen must be another address or port than listen";
+        assert!(said.iter().any(|said| said.starts_with(start)), "{listen} {admin}: {said:#?}");
+    }
+    for origin in ["https://*.shop.example", "https://Shop.example", "https://shop.example:443"] {
+        let mut command = docgate(&["serve"]);
+        command.env("DOCGATE_CORS_ORIGINS", format!("https://a.example,{origin}"));
+        let said = faults(command);
+        let start = "cors_origins must be origins as browsers send them";
+        assert!(said.iter().any(|said| said.starts_with(start)), "{origin}: {said:#?}");
+    }
+}
+
+#[test]
+fn a_variable_that_is_not_utf_8_is_a_fault_of_every_key() {
+    let mut command = docgate(&["serve"]);
+    let latin = OsStr::from_bytes(b"caf\xe9");
+    for key in ["AUTH_AUDIENCE", "DATABASE", "ROOMS", "MAX_COST", "ASSET_WIDTHS", "ROLES", "TAXES"]
+    {
+        command.env(format!("DOCGATE_{key}"), latin);
+    }
+    let said = faults(command);
+    for start in [
+        "asset_widths: a list of whole numbers is expected (in the environment: ",
+        "auth_audience: a text is expected (in the environment: ",
+        "database: a text is expected (in the environment: ",
+        "max_cost: a whole number, 0 or more, is expected (in the environment: ",
+        "roles: a table of lists of texts is expected (in the environment: ",
+        "rooms: a list of texts is expected (in the environment: ",
+        "taxes: a table of countries, each with a rate, is expected (in the environment: ",
+    ] {
+        assert!(said.iter().any(|said| said.starts_with(start)), "{start} in {said:#?}");
+    }
+}
+
+#[test]
+fn databases_that_differ_by_case_alone_are_a_fault() {
+    let mut command = docgate(&["check"]);
+    command.env("DOCGATE_MONGODB_URI", "mongodb://localhost/").env("DOCGATE_DATABASE", "Shop");
+    command.env("DOCGATE_ACTIVITY_DATABASE", "Shop").env("DOCGATE_LOG_DATABASE", "shop");
+    let place = "(in the environment: DOCGATE_LOG_DATABASE)";
+    let fault = "log_database and database can't differ by upper and lower case alone";
+    assert_eq!(faults(command), [format!("{fault} {place}")]);
 }

@@ -285,6 +285,9 @@ fn every_fault_of_the_configuration_is_named_at_once() {
     command.env("DOCGATE_CART_IDLE_SECONDS", "9999999");
     // What Kubernetes sets for a service of that name isn't a key.
     command.env("DOCGATE_PORT_8080_TCP", "tcp://10.0.0.1:8080").env("DOCGATE_SERVICE_HOST", "x");
+    // Nor of one whose name begins with it. But a port alone isn't of a service.
+    command.env("DOCGATE_ADMIN_PORT", "tcp://10.0.0.2:1").env("DOCGATE_MONGODB_SERVICE_PORT", "1");
+    command.env("DOCGATE_PORT", "9000");
     // Nor is what `docgate work` sets for its command, which may be docgate too.
     command
         .env("DOCGATE_JOB_ID", "x")
@@ -298,6 +301,7 @@ fn every_fault_of_the_configuration_is_named_at_once() {
         "sweep_millis: ",
         "listen: ",
         "nonsense is no",
+        "port is no configuration key",
         "database must",
         "mongodb_uri is missing",
         "no key for tokens",
@@ -570,11 +574,16 @@ async fn a_gateway_waits_for_its_primary_and_says_so() {
     assert!(!said.contains("hidden"), "{said}");
 
     let running = Running::start({
-        let mut command = on(&fresh_name(), &["serve"]);
-        command.env("DOCGATE_MONGODB_URI", &uri);
+        let mut command = on(&fresh_name(), &["serve", "--wait", "3600"]);
+        command.env("DOCGATE_MONGODB_URI", &uri).env("DOCGATE_ADMIN_LISTEN", "127.0.0.1:0");
         command
     });
+    let admin = running.address("operators are served on http://");
     running.says("doesn't answer yet");
+    for (path, status) in [("/health/live", 200), ("/health/ready", 503), ("/metrics", 200)] {
+        let answer = crate::support::http().get(format!("http://{admin}{path}")).send().await;
+        assert_eq!(answer.expect("an answer").status().as_u16(), status, "{path} while it waits");
+    }
     running.signal("TERM");
     assert_eq!(running.ends(), 0, "a stop is heard while it waits");
 }
@@ -582,6 +591,9 @@ async fn a_gateway_waits_for_its_primary_and_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn indexes_are_built_on_the_way_when_told() {
     let name = fresh_name();
+    // Those of a month of events too.
+    let month = database(&name).await.collection::<mongodb::bson::Document>("events_2024_02");
+    month.insert_one(doc! { "_id": "one", "v": 1 }).await.expect("inserted");
     let running = Running::start(on(&name, &["serve", "--apply-indexes"]));
     running.address("serving on http://");
     assert_eq!(done(on(&name, &["indexes", "plan"])).0, 0);

@@ -117,23 +117,26 @@ impl Export {
         let subject = self.whom.subject()?;
         let stop = gateway::stop_on_signals()?;
         let mut output = Output::open(self.out)?;
-        let exported = Box::pin(on_database(&config, async |database| {
+        let exported = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
-            preconditions::database_is_in_use(&app).await?;
-            if let Some(guest) = self.whom.guest(&app).await? {
-                return output.write_guest(&guest);
+            let export = async {
+                preconditions::database_is_in_use(&app).await?;
+                if let Some(guest) = self.whom.guest(&app).await? {
+                    return output.write_guest(&guest);
+                }
+                persons::export(&app, subject, |room, collection, field, value| {
+                    output.write(room, collection, field, &value)
+                })
+                .await?;
+                warn_of_unsearched(&app).await
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => Err(Failure::trouble("interrupted")),
+                exported = Box::pin(export) => exported,
             }
-            persons::export(&app, subject, |room, collection, field, value| {
-                output.write(room, collection, field, &value)
-            })
-            .await?;
-            warn_of_unsearched(&app).await
-        }));
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => return Err(Failure::trouble("interrupted")),
-            exported = exported => exported?,
-        }
+        });
+        Box::pin(exported).await?;
         let count = output.finish()?;
         let (one, several) = ("document or part of one", "documents and parts of documents");
         terminal::remark(format_args!("{} exported", terminal::counted(count, one, several)));

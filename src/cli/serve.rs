@@ -130,7 +130,6 @@ impl Serve {
             operators.end().await;
             return is_prepared.map(|_stopped| ExitCode::SUCCESS);
         }
-        edge.open();
         tracing::info!(event = "gateway_listening", "serving on http://{address}");
         gateway::serve(app, edge, (public, operators), stop).await;
         tracing::info!(event = "gateway_stopped", "stopped");

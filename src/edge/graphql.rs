@@ -100,10 +100,8 @@ impl Exchange {
                 let accepted = Accepted { stream: None, ..accepted };
                 let mut answers = Vec::with_capacity(all.len());
                 let client = self.edge.client(&caller, &self.head);
-                // The rate of the first operation was charged with the request. The others are charged before it is
-                // executed: a batch that is refused has changed nothing.
-                let others = all.len().saturating_sub(1);
-                self.edge.limits.admit_more(client, others).map_err(with_status)?;
+                // All are charged before the first is executed: a batch that is refused has changed nothing.
+                self.edge.limits.admit_batch(client, all.len()).map_err(with_status)?;
                 for parameters in all {
                     let answer = match self.answer(parameters, None, &caller, accepted).await {
                         Ok(Answer::Whole(whole)) => whole,

@@ -53,6 +53,8 @@ impl Resizers {
 pub(super) struct Limits {
     /// Rates by client; none if rates aren't limited.
     rates: Option<DefaultKeyedRateLimiter<Client>>,
+    /// Maximum number of requests of a client at once, if rates are limited.
+    burst: u32,
     clients: Clients,
     hops: usize,
     requests: Arc<Shares>,
@@ -83,6 +85,7 @@ impl Limits {
         let shares = |all| Shares::of(all, config.client_share_percent);
         Self {
             rates: quota.map(RateLimiter::keyed),
+            burst: config.requests_burst,
             clients: Clients::default(),
             hops: config.forwarded_hops,
             requests: shares(config.max_requests),
@@ -108,20 +111,21 @@ impl Limits {
         admitted.map_err(|_| too_many())
     }
 
-    /// Charges further operations of a request to the client's rate: all of them or none.
+    /// Charges the operations of a batch to the client's rate, all of them or none. The first one was charged with the request.
     ///
     /// # Errors
     /// `RateLimited` if the rate is exceeded; `BadInput` if there are more of them than the rate ever has room for.
-    pub(super) fn admit_more(&self, client: Client, count: usize) -> Result<(), Error> {
-        let count = NonZeroU32::new(u32::try_from(count).unwrap_or(u32::MAX));
-        let (Some(rates), Some(count)) = (&self.rates, count) else { return Ok(()) };
-        let admitted = rates.check_key_n(&client, count).map_err(|never| {
-            let most = never.0;
+    pub(super) fn admit_batch(&self, client: Client, operations: usize) -> Result<(), Error> {
+        let Some(rates) = &self.rates else { return Ok(()) };
+        let (operations, most) = (u32::try_from(operations).unwrap_or(u32::MAX), self.burst);
+        if operations > most {
             let reason =
                 format!("has more than {most} operations, which a client can't send at once");
-            Error::bad_input("body", reason)
-        })?;
-        admitted.map_err(|_| too_many())
+            return Err(Error::bad_input("body", reason));
+        }
+        let Some(others) = NonZeroU32::new(operations.saturating_sub(1)) else { return Ok(()) };
+        let admitted = rates.check_key_n(&client, others).is_ok_and(|admitted| admitted.is_ok());
+        if admitted { Ok(()) } else { Err(too_many()) }
     }
 
     /// Acquires a permit for a concurrent request.

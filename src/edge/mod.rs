@@ -222,15 +222,10 @@ impl Edge {
         server.serve(listener, Duration::ZERO).await.wait().await;
     }
 
-    /// Records that clients are about to be served: from now on the gateway is ready while the primary answers.
-    pub fn open(&self) {
-        self.readiness.open();
-    }
-
     /// Serves on `listener` until `stop`. Then it waits for running requests, and for flows of disconnected
-    /// clients, for one grace period each.
+    /// clients, for one grace period each. From now on the gateway is ready while the primary answers.
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
-        self.open();
+        self.readiness.open();
         let closing = self.closing.clone();
         let app = self.app.clone();
         let tasks = app.tasks().clone();

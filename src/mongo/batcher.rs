@@ -248,7 +248,7 @@ impl<S: Source> Batcher<S> {
             is_first = false;
             // A panic must not end the lane. The callers of that batch receive `Internal`. Nor must a command hold it for
             // ever, such as one whose connection a firewall has silently dropped: two of them would hold both lanes. To
-            // drop it gives its connection up.
+            // drop a read gives its connection up. Writes have limits of their own; see `super::driver`.
             let answered = timeout(S::TIME_LIMIT, self.answer(batch));
             let _ended = AssertUnwindSafe(answered).catch_unwind().await;
             let mut queue = self.queue();

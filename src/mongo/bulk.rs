@@ -16,8 +16,8 @@ use crate::{config::Concern, error::Error};
 
 /// Maximum size of the documents of an `insert`, in bytes. A command is one document of at most 16 MiB.
 const INSERT_BYTES: usize = 4 << 20;
-/// `maxTimeMS` of such an `insert`.
-const INSERT_LIMIT: Duration = Duration::from_secs(10);
+/// `maxTimeMS` of such an `insert`, and of commands with numbers.
+const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 
 impl<T: Stored> Collection<T> {
     /// Inserts many documents unordered. Returns the positions that were refused as duplicates.
@@ -54,7 +54,7 @@ impl<T: Stored> Collection<T> {
 
     async fn insert_part(&self, part: Vec<RawDocumentBuf>) -> Result<(), Error> {
         let (collection, concern) = (self.inner(), Concern::Majority);
-        let reply = raw_writes::insert(&collection, part, concern, INSERT_LIMIT).await?;
+        let reply = raw_writes::insert(&collection, part, concern, COMMAND_LIMIT).await?;
         reply.refused().map(|_there| ())
     }
 
@@ -133,7 +133,9 @@ impl<T: Stored> Collection<T> {
         // Nothing is decided by it.
         let concern = self.inner().concern();
         let command = self.update_command(updates, true);
-        let reply = update(&self.inner(), command, numbered, concern, REPLY_TIMEOUT).await?;
+        // A session whose number is in use for longer would hold up other writes; see `super::numbered`.
+        let limit = if is_numbered { COMMAND_LIMIT } else { REPLY_TIMEOUT };
+        let reply = update(&self.inner(), command, numbered, concern, limit).await?;
         let refused = reply.refused()?;
         if !refused.is_empty() {
             reply.check_refusal()?;

@@ -18,12 +18,13 @@ use std::{
 
 use futures_util::FutureExt;
 use mongodb::{bson::RawDocumentBuf, error::Result as DriverResult};
+use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use super::{
     answers::{Receiver, Sender, channel, send_all},
     batchers::CHECK_INTERVAL,
-    driver::{Raw, encode, record_batched},
+    driver::{REPLY_TIMEOUT, Raw, encode, record_batched},
     lists::{List, find},
     lookup::FIND,
     observe::SharedCommand,
@@ -155,8 +156,10 @@ impl SharedLists {
     async fn lane(self: Arc<Self>, key: Key, first: Next) {
         let mut next = Some(first);
         while let Some(sent) = next {
-            // A panic ends only the callers of its command.
-            let _panicked = AssertUnwindSafe(sent.read(&self)).catch_unwind().await;
+            // A panic ends only the callers of its command. A command doesn't hold its connection for ever; its callers have given
+            // up by then.
+            let read = timeout(REPLY_TIMEOUT.saturating_mul(2), sent.read(&self));
+            let _ended = AssertUnwindSafe(read).catch_unwind().await;
             next = self.next(&key);
         }
     }
@@ -209,8 +212,7 @@ impl Next {
             return;
         }
         let shared = SharedCommand::now(callers.len());
-        let callers_each = lists.metrics.batch_size(raw.name);
-        callers_each.observe(u64::try_from(callers.len()).unwrap_or(u64::MAX));
+        lists.metrics.batch_size(raw.name).observe_count(callers.len());
         let spans = callers.iter_mut().map(|caller| mem::take(&mut caller.span));
         let traced: Vec<_> = spans.filter(ItemSpan::is_traced).collect();
         let database = || raw.database_name();

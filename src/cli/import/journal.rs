@@ -127,8 +127,6 @@ impl Journal {
         };
         let lock = path.as_deref().map(Lock::of).transpose()?;
         let earlier = path.as_deref().map(read).transpose()?.flatten();
-        // The state of an import that was cut stays until this one has completed a batch.
-        let can_resume = earlier.as_ref().is_some_and(|earlier| earlier.line > 0);
         let state = match (resume, earlier, &path) {
             (true, Some(earlier), Some(path)) => {
                 if (&earlier.kind, &earlier.database) != (&state.kind, &state.database) {
@@ -160,11 +158,12 @@ impl Journal {
             }
             (false, ..) => state,
         };
-        let journal = Self { path, state, _lock: lock };
-        if !can_resume {
-            journal.write()?;
-        }
-        Ok(journal)
+        Ok(Self { path, state, _lock: lock })
+    }
+
+    /// Records that the import begins. The state of an earlier one is gone then.
+    pub(super) fn begin(&self) -> Result<(), Failure> {
+        self.write()
     }
 
     /// The last completed line.

@@ -122,6 +122,7 @@ impl Options {
             let errors = Errors::open(self.errors.as_deref(), self.resume)?;
             let ids =
                 self.ids.as_deref().map(|path| Output::open(path, self.resume)).transpose()?;
+            journal.begin()?;
             let length = std::fs::metadata(&self.file).map(|file| file.len()).ok();
             let bar = progress::bytes(length, BYTES_PER_SECOND);
             app.refresh_versions().await?;

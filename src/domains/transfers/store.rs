@@ -296,7 +296,8 @@ pub(super) async fn step(
     let at = attempt.clock();
     let mut after = claimed.clone();
     let mut set = step_to(to, reason, at.into());
-    if to == TransferState::Cancelled && reason.is_some() {
+    // Nobody was paid.
+    if matches!(to, TransferState::Cancelled | TransferState::Returned) {
         after.accounts = claimed.refused_accounts();
         set.insert("accounts", literal(after.accounts.clone()));
     }

@@ -86,7 +86,7 @@ document! {
         pub source: String,
         /// Account that is credited.
         pub destination: String,
-        /// The accounts in whose statements it is: both, or the source alone if it was refused.
+        /// The accounts in whose statements it is: both, or the source alone if it was refused or cancelled.
         pub accounts: Vec<String>,
         /// Amount in minor units.
         pub amount: i64,

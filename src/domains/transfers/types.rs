@@ -33,7 +33,7 @@ object! {
         largest_balance: Option<Money> = account.cap.map(|cap| Money::new(cap, account.currency)),
         /// Time at which the account was opened.
         opened_at: DateTime = account.opened_at.into(),
-        /// Transfers from and to the account, newest first. A transfer or reversal that was refused is only in the statement of
+        /// Transfers from and to the account, newest first. A transfer or reversal that paid nobody is only in the statement of
         /// the account that was to pay.
         statement(context)?: Connection<StatementEntry> =
             operations::statement(cx(context), &account.id, paging(context)?).await?,

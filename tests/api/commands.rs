@@ -12,8 +12,10 @@ use crate::{
 };
 
 /// Commands that carry the number of a retryable write, for which MongoDB keeps a record. A chunk's number may be taken
-/// only by the command itself, which nothing in the chunk tells.
-const NUMBERED: [&str; 1] = ["insert assets.chunks"];
+/// only by the command itself, which nothing in the chunk tells. A late copy would take a lease for nobody, or restore the
+/// former slug of a product.
+const NUMBERED: [&str; 3] =
+    ["insert assets.chunks", "findAndModify leases", "findAndModify products"];
 
 /// Compares the commands of `flow` with `expected`: each command with its collection. Some are sent side by
 /// side, so their order isn't compared. None but those in [`NUMBERED`] carries a transaction number.

@@ -8,7 +8,7 @@ use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Client, Gateway, commands, cuts, pages_both_ways,
+    Client, Gateway, commands, cuts, long_bounds, pages_both_ways,
     proxy::{Cut, Seen},
     short_bounds,
 };
@@ -753,7 +753,7 @@ async fn the_check_sees_names_that_would_be_stored_otherwise() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_copy_of_a_claim_or_a_release_undoes_no_later_change() {
-    let base = Gateway::start().await;
+    let base = Gateway::with(long_bounds).await;
     let name = email("anna@example.org");
     let claim = async |gateway: &Gateway| {
         assert_eq!(give(gateway, name.clone(), "anna").await["userId"], "anna");

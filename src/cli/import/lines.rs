@@ -135,13 +135,14 @@ impl Lines {
 
     /// The next line; none at the end. A line that is too long is skipped without being buffered.
     pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
-        let (mut text, digest) = (Vec::new(), &mut self.digest);
+        // The digest is that of whole lines, also if this one can't be read to its end.
+        let (mut text, mut digest) = (Vec::new(), self.digest.clone());
         let Extent { bytes, .. } =
             read_line(&mut self.input, &mut text, MAX_LENGTH, |part| digest.update(part))?;
         if bytes == 0 {
             return Ok(None);
         }
-        self.count += 1;
+        (self.count, self.digest) = (self.count + 1, digest);
         Ok(Some(self.line(text, bytes > MAX_LENGTH as u64)))
     }
 

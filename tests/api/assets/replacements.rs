@@ -8,7 +8,7 @@ use super::{
     Door, ask, blob_of, counts, editor, file, let_time_pass, noise, send_file, send_form, stored,
     uploaded, with_file,
 };
-use crate::support::{Gateway, cuts, proxy::Seen, short_bounds};
+use crate::support::{Gateway, cuts, long_bounds, proxy::Seen, short_bounds};
 
 /// More than sockets hold, so that a reader who waits has read only a part.
 const LARGE: usize = 24 << 20;
@@ -176,7 +176,7 @@ async fn an_upload_under_way_is_a_lock_until_it_stalls() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_copy_of_a_reservation_harms_no_file() {
-    let base = Gateway::start().await;
+    let base = Gateway::with(long_bounds).await;
     let asset = uploaded(&base, json!({ "slug": "it" }), &file("1", "x/y", noise(9))).await;
     let (input, bytes) = (json!({ "assetId": asset["id"] }), noise(10));
     let second = file("2", "x/y", bytes.clone());

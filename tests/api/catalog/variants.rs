@@ -8,7 +8,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{change, create, product, thing};
-use crate::support::{Client, Gateway, commands, cuts, proxy::Seen, short_bounds};
+use crate::support::{Client, Gateway, commands, cuts, long_bounds, proxy::Seen, short_bounds};
 
 /// A mutation of variants.
 fn mutation(name: &str) -> String {
@@ -578,7 +578,7 @@ async fn deleting_a_variant_may_be_cut_anywhere() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_copy_of_an_addition_brings_no_deleted_variant_back() {
-    let base = Gateway::start().await;
+    let base = Gateway::with(long_bounds).await;
     create(&base.merchant(), thing("shirt", "A shirt")).await;
     let red = variant("shirt.red", ["red", "M"], 0);
     let is_change = |seen: &Seen| seen.collection == "products" && seen.command == "findAndModify";

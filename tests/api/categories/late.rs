@@ -110,7 +110,7 @@ async fn a_late_copy_of_a_name_undoes_no_later_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_copy_of_a_creation_brings_no_deleted_category_back() {
-    let base = Gateway::start().await;
+    let base = Gateway::with(long_bounds).await;
     let made = OnceCell::new();
     let is_insert = |seen: &Seen| seen.collection == "categories" && seen.command == "insert";
     let first = async |gateway: &Gateway| {

@@ -184,7 +184,7 @@ async fn a_copy_that_is_behind_frees_nothing_in_a_container_for_sale() {
         let of_ann = doc! { "_id": key(ann) };
         let update = doc! { "$unset": removed.clone() };
         let changed = gateway.raw("characters").update_one(of_ann.clone(), update).await;
-        assert_eq!(changed.expect("changed").matched_count, 1);
+        assert_eq!(changed.expect("changed").modified_count, 1);
         offer.keeps(&player, "pickUp", thing, more).await;
         quiet(&gateway).await;
         let whole = gateway.raw("places").find_one(doc! { "_id": key(&offer.shop) }).await;

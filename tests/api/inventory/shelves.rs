@@ -191,6 +191,9 @@ async fn a_sale_is_told_to_merchants_alone() {
     let all = FOLLOW.replace("available", "available sold");
     let mut nobodys = gateway.anonymous().follow(FOLLOW, json!({ "sku": "a" })).await;
     let mut merchants = gateway.merchant().follow(&all, json!({ "sku": "a" })).await;
+    for live in [&mut nobodys, &mut merchants] {
+        assert_eq!(live.next().await["data"]["stockChanged"]["available"], 10);
+    }
     let shopper = gateway.shopper("ann");
     let cart = shopper.open_cart("RESERVE").await;
     assert_eq!(line(&shopper.add(&cart, "a", 3).await, "a"), (3, 3));

@@ -343,7 +343,7 @@ async fn is_gone(said: &Receiver<String>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_lease_ends_what_the_command_has_started() {
     let gateway = Gateway::start().await;
-    let starter = Starter::start(&gateway, "9", Starter::WAITS);
+    let starter = Starter::start(&gateway, "20", Starter::WAITS);
     let id = enqueued(&gateway, "mail", "a").await;
     starter.begins().await;
     // Another worker has the job.

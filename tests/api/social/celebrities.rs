@@ -15,7 +15,7 @@ use super::{
 use crate::support::{
     Gateway, commands,
     cuts::{self, Case},
-    key,
+    key, long_bounds,
     proxy::Cut,
     short_bounds, until,
 };
@@ -384,7 +384,11 @@ async fn a_reader_of_celebrities_touches_only_their_own_marked_edges() {
 /// However many posts of a celebrity are for others, a page takes two commands of posts at most.
 #[tokio::test(flavor = "multi_thread")]
 async fn posts_for_others_cost_a_reader_of_celebrities_one_more_command() {
-    let gateway = Gateway::with(|config| config.post_delivery_followers = 2).await;
+    let gateway = Gateway::with(|config| {
+        config.post_delivery_followers = 2;
+        long_bounds(config);
+    })
+    .await;
     people(&gateway, &["star", "reader"]).await;
     followed_by(&gateway, "star", &["bob", "cleo", "dan"]).await;
     celebrate(&gateway, "star", "first").await;

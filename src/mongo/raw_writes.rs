@@ -33,7 +33,7 @@ pub(super) async fn update(
     let is_single = updates.len() == 1;
     let fields = doc! { "updates": updates, "ordered": false };
     let command = WriteCommand::new(collection, "update", fields, limit);
-    WriteCommand { concern, is_single, numbered, ..command }.send().await
+    WriteCommand { concern, numbered, is_single, ..command }.send().await
 }
 
 /// Sends encoded updates of one document each in one command, with write concern `majority`; see [`update`]. If filters of

@@ -8,7 +8,7 @@ use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Client, Gateway, commands, cuts, long_bounds, pages_both_ways,
+    Client, Gateway, commands, cuts, pages_both_ways,
     proxy::{Cut, Seen},
     short_bounds,
 };

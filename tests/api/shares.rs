@@ -142,7 +142,7 @@ async fn documents_that_one_client_reads_leave_room_for_others() {
     })
     .await;
     let skus = large_products(&gateway).await;
-    let [ann, bob, carl] = ["ann", "bob", "carl"].map(|name| gateway.user(name, &["merchant"]));
+    let [ann, bob, dora] = ["ann", "bob", "dora"].map(|name| gateway.user(name, &["merchant"]));
     let cart = cart_with(&ann, &skus[..1]).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| seen.collection == "inventory" && seen.command == "find");
@@ -177,7 +177,7 @@ async fn documents_that_one_client_reads_leave_room_for_others() {
             second = waits(&bob);
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        code_of_list(&carl).await.as_deref() == Some("UNAVAILABLE")
+        code_of_list(&dora).await.as_deref() == Some("UNAVAILABLE")
     })
     .await;
     proxy.heal();
@@ -185,7 +185,7 @@ async fn documents_that_one_client_reads_leave_room_for_others() {
     for waited in [first, second] {
         assert!(waited.await.expect("an answer").get("data").is_some());
     }
-    for client in [&ann, &bob, &carl] {
+    for client in [&ann, &bob, &dora] {
         assert_eq!(code_of_list(client).await, None);
     }
 }

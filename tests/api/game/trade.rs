@@ -70,7 +70,7 @@ struct Chest {
     /// Ann, who is there with 100 gold.
     ann: String,
     shop: String,
-    chest: String,
+    container: String,
     pouch: String,
     gem: String,
     arrows: String,
@@ -105,7 +105,7 @@ impl Chest {
         Self {
             ann,
             shop: id(&room["placeId"]),
-            chest: id(&chest["id"]),
+            container: id(&chest["id"]),
             pouch: id(&inner[0]["id"]),
             gem: id(&inner[0]["contents"][0]["id"]),
             arrows: id(&inner[1]["id"]),
@@ -126,7 +126,7 @@ impl Chest {
 async fn what_a_container_for_sale_holds_is_bought_with_it() {
     let gateway = Gateway::start().await;
     let offer = Chest::offered(&gateway).await;
-    let Chest { ann, shop, chest, pouch, gem, arrows } = &offer;
+    let Chest { ann, shop, container, pouch, gem, arrows } = &offer;
     let player = gateway.player("ann");
     let before = gateway.snapshot().await;
     for thing in [pouch, gem, arrows] {
@@ -138,7 +138,7 @@ async fn what_a_container_for_sale_holds_is_bought_with_it() {
     assert_eq!(player.plays("buy", alone).await["field"], "input.thingId");
     assert_eq!(gateway.snapshot().await, before);
 
-    let buy = json!({ "characterId": ann, "thingId": chest, "price": 50 });
+    let buy = json!({ "characterId": ann, "thingId": container, "price": 50 });
     let after = player.plays("buy", buy).await;
     assert_eq!(
         (&after["gold"], descriptions(&after["inventory"])),
@@ -151,7 +151,7 @@ async fn what_a_container_for_sale_holds_is_bought_with_it() {
     let out = json!({ "characterId": ann, "thingId": arrows });
     let after = player.plays("takeFromContainer", out).await;
     assert_eq!(descriptions(&after["inventory"]), ["chest", "12 arrows"]);
-    player.made("drop", json!({ "characterId": ann, "thingId": chest })).await;
+    player.made("drop", json!({ "characterId": ann, "thingId": container })).await;
     let bob = born(&gateway, "bob", shop).await;
     let up = json!({ "characterId": bob, "thingId": gem });
     let after = gateway.player("bob").plays("pickUp", up).await;

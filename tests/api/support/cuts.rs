@@ -51,7 +51,7 @@ const SIDE_BY_SIDE: usize = 12;
 const DATABASES: usize = 12;
 
 /// How often a flow that took too long to come to its cut begins again, with another subject.
-const TRIES: usize = 8;
+const TRIES: usize = 24;
 
 /// Runs `flow` once undisturbed to see what it sends; then for every command and every way once on
 /// a subject of its own, cut there. Then the sweeps run, the invariants must hold, and `flow` runs

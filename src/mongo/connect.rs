@@ -149,9 +149,9 @@ pub async fn ping(database: &Database) -> Result<(), Error> {
 /// It doesn't answer, or not in time.
 pub async fn is_standalone(database: &Database) -> Result<bool, Error> {
     let database = database.clone();
-    let asked =
+    let reply =
         send("admin", "hello", async move { database.run_command(doc! { "hello": 1 }).await });
-    let hello = asked.await?;
+    let hello = reply.await?;
     // The router of a cluster is in no set.
     let is_router = hello.get_str("msg").is_ok_and(|of| of == "isdbgrid");
     Ok(!is_router && !hello.contains_key("setName"))

@@ -38,7 +38,8 @@ use crate::error::Error;
 
 /// The number before the first one of a session. The driver may have used the session before, with small numbers.
 const BEFORE_FIRST: i64 = 1 << 32;
-/// How long MongoDB may be at work on a command whose outcome isn't known: the longest `maxTimeMS`, and some.
+/// How long MongoDB may be at work on a command whose outcome isn't known: the longest `maxTimeMS` with the default settings, and
+/// some.
 const BUSY: Duration = Duration::from_secs(15);
 /// `maxTimeMS` of the command that ends a number.
 const END_LIMIT: Duration = Duration::from_secs(5);

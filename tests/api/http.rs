@@ -313,8 +313,8 @@ async fn a_client_that_offers_another_protocol_is_answered_in_this_one() {
         assert_eq!(answer.body["data"]["__typename"], "Query", "{offered}");
     }
     // No socket comes of it without a key.
-    for asked in ["websocket", "WebSocket", "h2c, websocket"] {
-        assert_eq!(ask(asked).await.status, StatusCode::BAD_REQUEST, "{asked}");
+    for offered in ["websocket", "WebSocket", "h2c, websocket"] {
+        assert_eq!(ask(offered).await.status, StatusCode::BAD_REQUEST, "{offered}");
     }
 }
 

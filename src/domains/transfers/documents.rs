@@ -275,13 +275,13 @@ impl TransferDocument {
     pub fn refuse(&mut self, reason: TransferReason) {
         let state = TransferState::Cancelled;
         (self.state, self.reason) = (state, Some(reason));
-        self.accounts = self.refused_accounts();
+        self.accounts = self.unpaid_accounts();
         self.history = vec![TransferStep { state, at: self.at.into() }];
     }
 
-    /// The accounts in whose statements it is once it was refused. Who was to get money of another user isn't told that the
-    /// other one couldn't pay, nor what they wrote.
-    pub fn refused_accounts(&self) -> Vec<String> {
+    /// The accounts in whose statements it is if nobody is paid. Who was to get money of another user isn't told that the
+    /// other one couldn't or didn't pay, nor what they wrote.
+    pub fn unpaid_accounts(&self) -> Vec<String> {
         if matches!(self.kind, TransferKind::Transfer | TransferKind::Reversal) {
             return vec![self.source.clone()];
         }

@@ -298,7 +298,7 @@ pub(super) async fn step(
     let mut set = step_to(to, reason, at.into());
     // Nobody was paid.
     if matches!(to, TransferState::Cancelled | TransferState::Returned) {
-        after.accounts = claimed.refused_accounts();
+        after.accounts = claimed.unpaid_accounts();
         set.insert("accounts", literal(after.accounts.clone()));
     }
     let step = transfers(app).set(as_read(claimed), set);

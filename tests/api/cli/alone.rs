@@ -132,7 +132,7 @@ async fn a_member_that_never_answers_doesnt_hide_that_there_is_no_primary() {
     admin.run_command(reconfigure).await.expect("another set");
     mongod.until("it steps down", is("secondary")).await;
 
-    // In this time both members are asked, also on a busy machine.
+    // In this time both members are tried, also on a busy machine.
     let options = "replicaSet=alone&serverSelectionTimeoutMS=5000";
     let said = mongod.refuses(&["serve", "--wait", "1"], options);
     let told =

@@ -292,10 +292,10 @@ impl Starter {
     /// Waits for the program, at the first attempt of a job. The shell doesn't become the program, because something comes
     /// after it.
     const WAITS: &str = "test \"$DOCGATE_JOB_ATTEMPT\" = 1 || exit 0; \
-        sh -c 'echo begun; while test -e \"$HELD\"; do sleep 0.1; done' > \"$PIPE\" && true";
+        sh -c 'echo started; while test -e \"$HELD\"; do sleep 0.1; done' > \"$PIPE\" && true";
 
     /// Leaves the program running, and fails unless the payload is `good`.
-    const LEAVES: &str = "read line; exec 3> \"$PIPE\"; echo begun >&3; \
+    const LEAVES: &str = "read line; exec 3> \"$PIPE\"; echo started >&3; \
         (while test -e \"$HELD\"; do sleep 0.1; done; echo ended >&3) > /dev/null 2>&1 & \
         test \"$line\" = good";
 

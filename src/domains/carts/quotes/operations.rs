@@ -221,10 +221,11 @@ pub fn included(app: &App, cart: &CartDocument, country: &str) -> Option<Charges
 /// have to be those of the other country too: no shipping, and no tax.
 pub fn country_fault(app: &App, charges: &Charges, country: &str) -> Option<&'static str> {
     let config = app.config();
-    // Pieces that are added are taxed like the lines, also if the tax on these is rounded to 0. A service isn't asked.
+    // Pieces that are added are taxed like the lines, also if the tax on these is rounded to 0. What an outside service would
+    // charge there isn't known.
     if charges.has_method() || !charges.lines.is_empty() || config.quote_url.is_some() {
         return Some(
-            "can't be another one: shipping and tax were paid for the country of the checkout",
+            "can't be another one: shipping and tax are those of the country of the checkout",
         );
     }
     let taxes = config.taxes.get(country)?;

@@ -19,7 +19,7 @@ input! {
 result! {
     /// Result of `changeOrderAddress`: the order with the new address, or a refusal. `NotFound`: the order doesn't exist for this
     /// caller. `OrderShipped`: pieces of the order are packed or shipped. `InvalidInput`: among others, the address is in another
-    /// country than the one for which shipping and tax were paid.
+    /// country, on which shipping or tax depend.
     pub enum ChangeOrderAddressResult:
         OrderDocument => Order | NotFound | OrderNotOpen | OrderShipped | Conflict | InvalidInput;
 }

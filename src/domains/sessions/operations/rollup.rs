@@ -19,8 +19,9 @@ use crate::{
 
 /// Name of the lease.
 const LEASE: &str = "sessionRollup";
-/// Number of sessions whose periods are computed by the same commands.
-const BATCH: i64 = 300;
+/// Number of sessions whose periods are computed by the same commands. A session names up to 31 parts of its month, so
+/// that a command reads up to 3,100 documents.
+const BATCH: i64 = 100;
 /// Time after which the watermark is moved even if no sessions arrive, so that old ones are removed.
 const IDLE: Duration = Duration::from_secs(24 * 3_600);
 
@@ -81,7 +82,9 @@ async fn run(app: &App, attempt: &Attempt, most: u64) -> Result<RolledUp> {
     let end = stopped.as_ref().map_or(before.at, |stopped| stopped.end);
     let window = [settled(app, Some(before.upto)), end];
     let (is_continued, mut sessions) = (stopped.is_some(), 0);
+    let mut longest = 0;
     let is_complete = loop {
+        let start = attempt.clock().timestamp_millis();
         let arrived = store::arrived(app, window, stopped.as_ref(), BATCH).await?;
         let is_last = i64::try_from(arrived.len()).unwrap_or(BATCH) < BATCH;
         compute(app, &before, &arrived, run).await?;
@@ -97,7 +100,8 @@ async fn run(app: &App, attempt: &Attempt, most: u64) -> Result<RolledUp> {
         if is_last {
             break true;
         }
-        if sessions >= most || !has_time(app, attempt) {
+        longest = longest.max(attempt.clock().timestamp_millis() - start);
+        if sessions >= most || !has_time(app, attempt, longest) {
             break false;
         }
     };
@@ -118,10 +122,11 @@ async fn run(app: &App, attempt: &Attempt, most: u64) -> Result<RolledUp> {
     Ok(RolledUp { sessions, up_to: upto.into(), is_complete })
 }
 
-/// Whether another batch can be computed before the attempt's deadline.
-fn has_time(app: &App, attempt: &Attempt) -> bool {
-    let needed = app.bounds().command;
-    attempt.clock() < earlier(attempt.deadline(), needed)
+/// Whether another batch can be computed before the attempt's deadline, even if it takes twice the time of the longest
+/// one before, in milliseconds.
+fn has_time(app: &App, attempt: &Attempt, longest: i64) -> bool {
+    let longest = Duration::from_millis(u64::try_from(longest).unwrap_or(0));
+    attempt.clock() < earlier(attempt.deadline(), app.bounds().command.max(longest * 2))
 }
 
 /// Start of the first hour in which a session may still arrive, or may have arrived without being rolled up.

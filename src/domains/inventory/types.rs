@@ -134,10 +134,10 @@ result! {
         StockDocument => Stock | NotFound | Conflict | InvalidInput;
 
     /// Result of `writeOffStock`: the stock without these pieces, or a refusal. `NotFound`: there is no product or variant
-    /// with this SKU. `InsufficientStock`: fewer pieces are free. `Conflict`: this `idempotencyKey` was used with another
+    /// with this SKU. `WriteOffShort`: fewer pieces are free. `Conflict`: this `idempotencyKey` was used with another
     /// input, or that call was aborted.
     pub enum WriteOffStockResult:
-        StockDocument => Stock | NotFound | InsufficientStock | Conflict | InvalidInput;
+        StockDocument => Stock | NotFound | WriteOffShort | Conflict | InvalidInput;
 
     /// Result of `deleteProduct`: the SKU of the deleted product, or a refusal. `InUse`: carts or checkouts hold
     /// pieces of the product, or the product has variants.
@@ -155,12 +155,30 @@ refusal! {
     struct InsufficientStock as "INSUFFICIENT_STOCK" {
         /// SKU of the product.
         pub sku: ID,
-        /// Number of pieces in terms of the call: the pieces to add for `addCartLine`, those to write off for
-        /// `writeOffStock`, the new quantity of the line for other mutations.
+        /// Number of pieces in terms of the call: the pieces to add for `addCartLine`, the new quantity of the
+        /// line for other mutations.
         pub requested: i32,
         /// Number of these pieces that are available: the free ones, plus those that the line already holds if a
         /// quantity is set.
         pub available: i32,
+    }
+
+    /// Fewer pieces are free than are to be written off. Nothing was changed.
+    struct WriteOffShort as "INSUFFICIENT_STOCK" {
+        /// SKU of the product or variant.
+        pub sku: ID,
+        /// Number of pieces of the call.
+        pub requested: i32,
+        /// Number of pieces that are free.
+        pub free: Long,
+    }
+}
+
+impl WriteOffShort {
+    /// `requested` pieces of the SKU were to be written off, of which only `free` are free.
+    pub(super) fn new(sku: &str, requested: i32, free: i64) -> Self {
+        let message = format!("{sku:?}: {requested} to write off, {free} free");
+        Self::because(message, ID(sku.into()), requested, Long(free))
     }
 }
 

@@ -23,7 +23,7 @@ const RECEIVE: &str = "mutation($sku: ID!, $quantity: Int!, $op: ID) {
 const WRITE_OFF: &str = "mutation($sku: ID!, $quantity: Int!, $op: ID) {
     writeOffStock(input: { sku: $sku, quantity: $quantity, idempotencyKey: $op }) {
         __typename ... on Stock { available reserved sold received }
-        ... on InsufficientStock { requested free: available } ... on InvalidInput { field }
+        ... on WriteOffShort { requested free } ... on InvalidInput { field }
     }
 }";
 
@@ -41,7 +41,7 @@ async fn pieces_that_are_free_can_be_written_off() {
         merchant.field(WRITE_OFF, input).await
     };
     let before = gateway.snapshot().await;
-    let short = |requested: i64, free: i64| json!({ "__typename": "InsufficientStock", "requested": requested, "free": free });
+    let short = |requested: i64, free: i64| json!({ "__typename": "WriteOffShort", "requested": requested, "free": free });
     assert_eq!(write_off("a", 3, "too-many").await, short(3, 2), "three are reserved");
     assert_eq!(write_off("empty", 1, "none").await, short(1, 0));
     assert_eq!(write_off("unknown", 1, "unknown").await["__typename"], "NotFound");
@@ -79,7 +79,7 @@ async fn write_offs_at_the_same_moment_take_no_piece_twice() {
         let answer = call.await.expect("an answer");
         match answer["__typename"].as_str() {
             Some("Stock") => taken += 1,
-            Some("InsufficientStock") => assert_eq!(answer["free"], 0, "{answer:#}"),
+            Some("WriteOffShort") => assert_eq!(answer["free"], 0, "{answer:#}"),
             _ => panic!("{answer:#}"),
         }
     }

@@ -4,7 +4,7 @@ use super::super::{
     documents::{ImportedReceipt, ReceiptDocument, StockDocument},
     store::{self, NotReceived, Once, stocks},
     types::{
-        InsufficientStock, ReceiveStockInput, ReceiveStockResult, WriteOffStockInput,
+        ReceiveStockInput, ReceiveStockResult, WriteOffShort, WriteOffStockInput,
         WriteOffStockResult,
     },
 };
@@ -89,7 +89,7 @@ pub async fn write_off_stock(
         Stop::Refused(Refused::OtherInput) => Conflict::other_input().into(),
         Stop::Refused(Refused::Full) => Error::rate_limited(TOO_MANY_RECEIPTS).into(),
         Stop::Refused(Refused::Short { available }) => {
-            InsufficientStock::new(sku, quantity, available).into()
+            WriteOffShort::new(sku, input.quantity, available).into()
         }
         Stop::Failed(error) => error.into(),
     })

@@ -79,6 +79,12 @@ pub enum Error {
     /// Like `Unavailable`, for hits, views and impressions, whose additions to counts aren't idempotent.
     #[error("the gateway doesn't know whether this was counted; a repeat may count it twice")]
     Uncounted(#[source] Source),
+    /// A field of a mutation's result was refused at a limit. The mutation was executed.
+    #[error(
+        "the call was executed, but this part of its result can't be read at the moment; read the object, or repeat \
+         the call with the same idempotencyKey"
+    )]
+    Unshown,
     /// A document was stored by a newer docgate, in a version of its shape that this one doesn't know. It wasn't changed.
     #[error("the data was stored by a newer docgate; this gateway has to be updated")]
     NewerVersion(#[source] Source),
@@ -142,7 +148,8 @@ impl Error {
             | Self::Overloaded
             | Self::Unread(_)
             | Self::Unavailable(_)
-            | Self::Uncounted(_) => "UNAVAILABLE",
+            | Self::Uncounted(_)
+            | Self::Unshown => "UNAVAILABLE",
             Self::NewerVersion(_) => "NEWER_VERSION",
             Self::Internal(_) => "INTERNAL_SERVER_ERROR",
         }
@@ -158,6 +165,7 @@ impl Error {
                 | Self::Timeout(_)
                 | Self::Overloaded
                 | Self::KeysUnavailable
+                | Self::Unshown
         )
     }
 

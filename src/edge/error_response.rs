@@ -34,7 +34,8 @@ pub(super) fn with_status(error: Error) -> ErrorResponse {
         | Error::KeysUnavailable
         | Error::Unread(_)
         | Error::Unavailable(_)
-        | Error::Uncounted(_) => StatusCode::SERVICE_UNAVAILABLE,
+        | Error::Uncounted(_)
+        | Error::Unshown => StatusCode::SERVICE_UNAVAILABLE,
         Error::NewerVersion(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };
     (status, error)

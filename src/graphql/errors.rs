@@ -34,22 +34,22 @@ pub fn finish(mut response: Response, request_id: &str) -> Response {
     response
 }
 
-/// Marks failed reads of a mutation as unknown outcomes, because the mutation may have written before the read. So are
-/// fields of its result that a limit refuses: the mutation was executed before them.
+/// Marks failed reads of a mutation as unknown outcomes, because the mutation may have written before the read. The refusal
+/// of a field of its result at a limit doesn't say that nothing was written: the mutation was executed before it. It isn't
+/// an unknown outcome, nor is it logged: a client can cause any number of them.
 pub fn mark_unknown_outcomes(response: &mut Response) {
     for error in &mut response.errors {
         let source = error.source.as_ref().and_then(|source| source.downcast_ref::<Error>());
         let is_of_result = error.path.len() > 1;
-        let failed = match source {
-            Some(Error::Timeout(inner) | Error::Unread(inner)) => inner.to_string(),
-            Some(refused @ (Error::RateLimited(_) | Error::Overloaded)) if is_of_result => {
-                refused.to_string()
+        let marked = match source {
+            Some(Error::Timeout(inner) | Error::Unread(inner)) => {
+                Error::unavailable(format!("a read failed: {inner}"))
             }
+            Some(Error::RateLimited(_) | Error::Overloaded) if is_of_result => Error::Unshown,
             _ => continue,
         };
-        let unknown = Error::unavailable(format!("a read failed: {failed}"));
-        error.message = unknown.to_string();
-        error.source = Some(Arc::new(unknown));
+        error.message = marked.to_string();
+        error.source = Some(Arc::new(marked));
     }
 }
 

@@ -431,6 +431,9 @@ async fn without_a_provider_only_what_costs_nothing_is_sold() {
     assert_eq!(free, Authorisation::Authorised);
     let dear = payments::authorise(app, &charge("p2", None, 1)).await.expect("an outcome");
     assert_eq!(declined(&dear), "this shop takes no payments");
-    payments::void(app, "p2").await.expect("void");
+    // Another provider has authorised what is to be captured or voided.
+    for answer in [payments::capture(app, "p3").await, payments::void(app, "p3").await] {
+        assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
+    }
     assert!(gateway.snapshot().await.is_empty());
 }

@@ -131,6 +131,11 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             &["/idempotencyKey"],
         ),
         (
+            "writeOffStock",
+            json!({ "sku": "a", "quantity": 1, "idempotencyKey": "op" }),
+            &["/idempotencyKey"],
+        ),
+        (
             "openAccount",
             json!({ "currency": "EUR", "name": "Name", "idempotencyKey": "op" }),
             &["/name", "/idempotencyKey"],

@@ -27,7 +27,7 @@ document! {
         /// Sold stock that wasn't restocked.
         #[serde(default)]
         pub sold: i64,
-        /// Sum of all receipts.
+        /// Sum of all receipts, less what was written off.
         #[serde(default)]
         pub received: i64,
         /// Reserved stock that isn't sold yet, one entry per holder.

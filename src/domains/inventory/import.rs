@@ -190,7 +190,7 @@ async fn booked(
         Err(Stop::Failed(error)) => return Err(error),
         Err(Stop::Refused(Refused::NoProduct)) => ("sku", NO_PRODUCT.to_owned()),
         Err(Stop::Refused(Refused::OtherInput)) => ("quantity", other_quantity(receipt)),
-        Err(Stop::Refused(Refused::Full)) => ("receipt", one_too_many()),
+        Err(Stop::Refused(Refused::Full | Refused::Short { .. })) => ("receipt", one_too_many()),
     };
     Ok(Err(InvalidInput::new(field, reason)))
 }

@@ -16,7 +16,9 @@
 //! # Receipts
 //!
 //! A receipt is booked by one update, which remembers it: the idempotency key of a call as long as idempotency keys are
-//! remembered, the name of an imported receipt for good (`imported`).
+//! remembered, the name of an imported receipt for good (`imported`). `writeOffStock` is a receipt of a negative quantity, whose
+//! guard is that so many pieces are free. It lowers `received` too, so the invariant and the number of reserved pieces stay
+//! what they are.
 //!
 //! # Deleting a product
 //!

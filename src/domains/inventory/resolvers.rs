@@ -46,6 +46,10 @@ mutations! {
     /// of receipts per second over many seconds is answered with the error `RATE_LIMITED`.
     receive_stock(ReceiveStockInput) -> ReceiveStockResult by merchant;
 
+    /// Takes free pieces out of stock that can't be sold, such as damaged or lost ones. Pieces that carts, checkouts or orders
+    /// hold aren't touched. What applies to the number of receipts applies to these calls too.
+    write_off_stock(WriteOffStockInput) -> WriteOffStockResult by merchant;
+
     /// Deletes a product. It is refused with `InUse` while carts or checkouts hold pieces of the product, and while it has
     /// variants.
     /// Existing orders of the product stay. The remaining stock stays with the SKU and belongs to the next

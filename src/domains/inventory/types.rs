@@ -37,7 +37,8 @@ object! {
         /// Number of pieces that were sold and not put back into stock. Null, with an error, unless the caller is
         /// a merchant.
         sold by merchant: Option<Long> = Some(Long(stock.sold)),
-        /// Number of pieces that were ever received. Null, with an error, unless the caller is a merchant.
+        /// Number of pieces that were ever received, without those that were written off. Null, with an error, unless the
+        /// caller is a merchant.
         received by merchant: Option<Long> = Some(Long(stock.received)),
     }
 }
@@ -88,6 +89,17 @@ input! {
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
+    /// Input of `writeOffStock`: the product or variant and the number of pieces that can't be sold.
+    pub struct WriteOffStockInput {
+        /// SKU of the product or variant.
+        pub sku: ID where sku(),
+        /// Number of pieces to write off, 1 to 1,000,000,000.
+        pub quantity: i32 where within(1..=MAX),
+        /// Idempotency key, 1 to 128 characters. The pieces are written off once, however often the call is repeated
+        /// with the same key.
+        pub idempotency_key: Option<ID> where optional(idempotency_key()),
+    }
+
     /// Input of `deleteProduct`: the product to delete.
     pub struct DeleteProductInput {
         /// SKU of the product.
@@ -121,6 +133,12 @@ result! {
     pub enum ReceiveStockResult:
         StockDocument => Stock | NotFound | Conflict | InvalidInput;
 
+    /// Result of `writeOffStock`: the stock without these pieces, or a refusal. `NotFound`: there is no product or variant
+    /// with this SKU. `WriteOffShort`: fewer pieces are free. `Conflict`: this `idempotencyKey` was used with another
+    /// input, or that call was aborted.
+    pub enum WriteOffStockResult:
+        StockDocument => Stock | NotFound | WriteOffShort | Conflict | InvalidInput;
+
     /// Result of `deleteProduct`: the SKU of the deleted product, or a refusal. `InUse`: carts or checkouts hold
     /// pieces of the product, or the product has variants.
     pub enum DeleteProductResult:
@@ -143,6 +161,24 @@ refusal! {
         /// Number of these pieces that are available: the free ones, plus those that the line already holds if a
         /// quantity is set.
         pub available: i32,
+    }
+
+    /// Fewer pieces are free than are to be written off. Nothing was changed.
+    struct WriteOffShort as "INSUFFICIENT_STOCK" {
+        /// SKU of the product or variant.
+        pub sku: ID,
+        /// Number of pieces of the call.
+        pub requested: i32,
+        /// Number of pieces that are free.
+        pub free: Long,
+    }
+}
+
+impl WriteOffShort {
+    /// `requested` pieces of the SKU were to be written off, of which only `free` are free.
+    pub(super) fn new(sku: &str, requested: i32, free: i64) -> Self {
+        let message = format!("{sku:?}: {requested} to write off, {free} free");
+        Self::because(message, ID(sku.into()), requested, Long(free))
     }
 }
 

@@ -6,7 +6,8 @@
 //!
 //! - `ledger`: docgate's own accounts; an authorisation is a transfer that waits for its checkout
 //! - `http`: a service of the operator; `docs/PAYMENTS.md` has its contract
-//! - `none`: only a total of zero can be checked out, and a refund of what another provider captured stays due
+//! - `none`: only a total of zero can be checked out. What another provider authorised stays to be captured or voided, and
+//!   refunds of what it captured stay due
 
 mod books;
 mod http;

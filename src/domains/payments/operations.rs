@@ -10,23 +10,35 @@ use crate::{
     graphql::prelude::*,
 };
 
+/// Why nothing can be paid without a provider.
+const TAKES_NONE: &str = "this shop takes no payments";
+
 /// The configured provider's result of a call. Without a provider no records are kept, and the result is `none`.
 macro_rules! call {
     ($app:ident, $call:ident($($argument:expr),+), none: $none:expr) => {
         match $app.config().payments {
             PaymentProvider::Ledger => ledger::$call($app, $($argument),+).await,
             PaymentProvider::Http => http::$call($app, $($argument),+).await,
-            PaymentProvider::None => Ok($none),
+            PaymentProvider::None => $none,
         }
     };
 }
 
+/// Without a provider nothing is authorised. So another one authorised this payment, before the setting was changed, and knows
+/// it.
+fn of_another_provider() -> Error {
+    Error::unavailable("another provider authorised the payment, and `payments` is `none` now")
+}
+
 /// Checks whether the caller can pay the charge, as far as that is known before the authorisation. A refusal
-/// is about `input.payment`.
+/// is about `input.payment`. Without a provider nobody can, so there is nothing to void later.
 pub async fn check<U>(cx: Cx<'_>, charge: &Charge) -> Result<(), Stop<U>>
 where
-    U: From<InvalidInput> + From<NotFound>,
+    U: From<InvalidInput> + From<NotFound> + From<PaymentDeclined>,
 {
+    if cx.config().payments == PaymentProvider::None && charge.amount.minor_units != 0 {
+        return Err(declined(TAKES_NONE.to_owned()));
+    }
     let account = charge.account.as_deref().filter(|_| charge.amount.minor_units != 0);
     check_payer(cx, charge, payer(&cx, account).await?.as_ref())
 }
@@ -79,7 +91,7 @@ pub async fn hold(
     match app.config().payments {
         _ if charge.amount.minor_units == 0 => Ok(Authorisation::Authorised),
         PaymentProvider::Ledger => ledger::hold(app, charge, tag, attempt).await,
-        PaymentProvider::None => Ok(Authorisation::Declined("this shop takes no payments".into())),
+        PaymentProvider::None => Ok(Authorisation::Declined(TAKES_NONE.into())),
         PaymentProvider::Http => Err(Error::internal("a hold at an outside provider")),
     }
 }
@@ -127,6 +139,7 @@ pub async fn record(
         PaymentProvider::Http if charge.amount.minor_units != 0 => {
             Err(Error::internal("the checkout was decided with another payment provider"))
         }
+        PaymentProvider::None if charge.amount.minor_units != 0 => Err(of_another_provider()),
         _ => Ok(Recorded::Unneeded),
     }
 }
@@ -154,24 +167,23 @@ pub async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation> {
     if charge.amount.minor_units == 0 {
         return Ok(Authorisation::Authorised);
     }
-    let none = || Authorisation::Declined("this shop takes no payments".into());
-    call!(app, authorise(charge), none: none())
+    call!(app, authorise(charge), none: Ok(Authorisation::Declined(TAKES_NONE.into())))
 }
 
 /// Captures the reserved money of the payment `id`, whose total is above zero.
 ///
 /// # Errors
-/// The outcome is unknown: capture again.
+/// The outcome is unknown, or no provider is configured: capture again.
 pub async fn capture(app: &App, id: &str) -> Result<()> {
-    call!(app, capture(id), none: ())
+    call!(app, capture(id), none: Err(of_another_provider()))
 }
 
 /// Aborts the payment `id`: reserved money is released, and nothing can be reserved under this id any more.
 ///
 /// # Errors
-/// The outcome is unknown: void again.
+/// The outcome is unknown, or no provider is configured: void again.
 pub async fn void(app: &App, id: &str) -> Result<()> {
-    call!(app, void(id), none: ())
+    call!(app, void(id), none: Err(of_another_provider()))
 }
 
 /// Like [`void`], for a charge of this amount. A payment of zero doesn't exist at the provider.
@@ -187,12 +199,14 @@ pub async fn void_charge(app: &App, id: &str, amount: i64) -> Result<()> {
 pub fn refused<U: From<PaymentDeclined>>(result: Result<Authorisation>) -> Option<Stop<U>> {
     match result {
         Ok(Authorisation::Authorised) => None,
-        Ok(Authorisation::Declined(reason)) => {
-            let message = format!("the payment was declined: {reason}");
-            Some(PaymentDeclined::because(message, reason).into())
-        }
+        Ok(Authorisation::Declined(reason)) => Some(declined(reason)),
         Err(error) => Some(error.into()),
     }
+}
+
+fn declined<U: From<PaymentDeclined>>(reason: String) -> Stop<U> {
+    let message = format!("the payment was declined: {reason}");
+    PaymentDeclined::because(message, reason).into()
 }
 
 /// Refunds a part of the captured payment `id`, once per `refund_id`. An amount of zero needs no call. Without a provider the
@@ -204,7 +218,7 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
     if amount.minor_units == 0 {
         return Ok(Refund::Made);
     }
-    call!(app, refund(id, refund_id, amount), none: Refund::Due)
+    call!(app, refund(id, refund_id, amount), none: Ok(Refund::Due))
 }
 
 /// As [`refund`], for the payment of a checkout that has decided and may not be captured yet: an outside provider is asked

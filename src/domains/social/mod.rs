@@ -51,7 +51,8 @@
 //!
 //! The author's circles decide, when a copy is delivered and at each read: a reader's page is read first, then the
 //! circles of those authors whose posts on it aren't public. Posts of users whom the reader blocks are left out. So a copy
-//! that shouldn't be there isn't shown.
+//! that shouldn't be there isn't shown. On a wall, a post of a user whom the owner blocks is shown to its author alone, who thus
+//! isn't told of the block.
 //!
 //! # Feeds
 //!

@@ -20,6 +20,73 @@ const RECEIVE: &str = "mutation($sku: ID!, $quantity: Int!, $op: ID) {
     }
 }";
 
+const WRITE_OFF: &str = "mutation($sku: ID!, $quantity: Int!, $op: ID) {
+    writeOffStock(input: { sku: $sku, quantity: $quantity, idempotencyKey: $op }) {
+        __typename ... on Stock { available reserved sold received }
+        ... on WriteOffShort { requested free } ... on InvalidInput { field }
+    }
+}";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pieces_that_are_free_can_be_written_off() {
+    let gateway = Gateway::start().await;
+    gateway.stocked("a", 5).await;
+    gateway.product("empty", 100, "EUR").await;
+    let shopper = gateway.shopper("someone");
+    let cart = shopper.open_cart("RESERVE").await;
+    shopper.add(&cart, "a", 3).await;
+    let merchant = gateway.merchant();
+    let write_off = async |sku: &str, quantity: i64, op: &str| {
+        let input = json!({ "sku": sku, "quantity": quantity, "op": op });
+        merchant.field(WRITE_OFF, input).await
+    };
+    let before = gateway.snapshot().await;
+    let short = |requested: i64, free: i64| json!({ "__typename": "WriteOffShort", "requested": requested, "free": free });
+    assert_eq!(write_off("a", 3, "too-many").await, short(3, 2), "three are reserved");
+    assert_eq!(write_off("empty", 1, "none").await, short(1, 0));
+    assert_eq!(write_off("unknown", 1, "unknown").await["__typename"], "NotFound");
+    assert_eq!(write_off("a", 0, "nothing").await["field"], "input.quantity");
+    assert_eq!(write_off("a", -1, "negative").await["field"], "input.quantity");
+    let input = json!({ "sku": "a", "quantity": 1 });
+    assert_eq!(shopper.error_code(WRITE_OFF, input.clone()).await, "FORBIDDEN");
+    assert_eq!(gateway.anonymous().error_code(WRITE_OFF, input).await, "UNAUTHENTICATED");
+    assert_eq!(gateway.snapshot().await, before);
+
+    let left = json!({
+        "__typename": "Stock", "available": 0, "reserved": 3, "sold": 0, "received": 3,
+    });
+    for _ in 0..3 {
+        assert_eq!(write_off("a", 2, "damaged").await, left);
+    }
+    assert_eq!(write_off("a", 1, "damaged").await["__typename"], "Conflict");
+    // A receipt under the same key is another call.
+    let more = json!({ "sku": "a", "quantity": 1, "idempotencyKey": "damaged" });
+    assert_eq!(merchant.receive_stock(more).await["available"], 1);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn write_offs_at_the_same_moment_take_no_piece_twice() {
+    let gateway = Gateway::start().await;
+    gateway.stocked("a", 10).await;
+    let calls = (0..16).map(|n| {
+        let merchant = gateway.merchant();
+        let input = json!({ "sku": "a", "quantity": 1, "op": format!("op-{n}") });
+        tokio::spawn(async move { merchant.field(WRITE_OFF, input).await })
+    });
+    let mut taken = 0;
+    for call in calls.collect::<Vec<_>>() {
+        let answer = call.await.expect("an answer");
+        match answer["__typename"].as_str() {
+            Some("Stock") => taken += 1,
+            Some("WriteOffShort") => assert_eq!(answer["free"], 0, "{answer:#}"),
+            _ => panic!("{answer:#}"),
+        }
+    }
+    assert_eq!((taken, gateway.available("a").await), (10, 0));
+    gateway.assert_sound().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn receipts_add_up() {
     let gateway = Gateway::start().await;

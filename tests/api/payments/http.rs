@@ -469,3 +469,43 @@ async fn a_checkout_that_the_service_leaves_half_way_is_finished_when_it_is_back
     shop::settled(&gateway).await;
     gateway.assert_sound().await;
 }
+
+/// The shop has changed its setting in the middle of two checkouts.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_service_has_authorised_waits_for_it_while_there_is_no_provider() {
+    let (gateway, shared) = start(SECRET).await;
+    let shopper = gateway.anonymous();
+    let (undone, undone_input) = cart_of_one(&gateway, "a").await;
+    // It carries the authorisation out, but its answers get lost, and it is away at the void.
+    faults(&shared, &[Fault::DoneThenFailed; 3]);
+    shared.lock().expect("no panic").away_at = Some("void");
+    let code = shopper.error_code(&shop::checkout_query(), undone_input.clone()).await;
+    assert_eq!(code, "UNAVAILABLE");
+    let (done, done_input) = cart_of_one(&gateway, "b").await;
+    shared.lock().expect("no panic").away_at = Some("capture");
+    let code = shopper.error_code(&shop::checkout_query(), done_input.clone()).await;
+    assert_eq!(code, "UNAVAILABLE");
+    shared.lock().expect("no panic").away_at = None;
+    assert_eq!(states(&shared), ["authorised", "authorised"]);
+
+    let without = gateway.sibling_with(|config| config.payments = PaymentProvider::None).await;
+    without.sweep().await;
+    assert_eq!(states(&shared), ["authorised", "authorised"]);
+    assert_eq!(shop::state(&gateway, "carts", &undone).await, "VOIDING");
+    assert_eq!(shop::state(&gateway, "carts", &done).await, "PAID");
+
+    gateway.sweep().await;
+    assert_eq!(states(&shared), ["captured", "void"]);
+    assert_eq!(shop::state(&gateway, "carts", &undone).await, "ACTIVE");
+    assert_eq!(shop::state(&gateway, "carts", &done).await, "COMPLETE");
+    // Without a provider a line can't be raised, and nothing is left of the try.
+    let order = shopper.field(&shop::checkout_query(), done_input).await;
+    let raise =
+        "mutation($id: ID!) { adjustOrderLine(input: {orderId: $id, sku: \"b\", quantity: 3}) {
+        __typename ... on PaymentDeclined { reason } } }";
+    let declined = without.anonymous().field(raise, json!({ "id": order["id"] })).await;
+    assert_eq!(declined["reason"], "this shop takes no payments", "{declined:#}");
+    assert_eq!(shop::stock(&gateway, "b").await, (9, 0, 1));
+    shop::settled(&gateway).await;
+    gateway.assert_sound().await;
+}

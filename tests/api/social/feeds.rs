@@ -212,7 +212,34 @@ async fn posts_of_blocked_authors_are_hidden_old_and_new() {
     let own = gateway.shopper("ann").run(query, json!({ "id": told })).await;
     assert_eq!(own["data"]["post"]["id"], json!(told));
     does(&gateway, "bob", UNBLOCK, json!({ "userId": "ann" })).await;
-    assert!(!incoming(&bob).await.contains(&"unheard".to_owned()), "it wasn't put there");
+    assert_eq!(incoming(&bob).await, ["unheard", "to bob"]);
+    gateway.assert_sound().await;
+}
+
+/// The author sees their own posts on the wall, and nobody else does. So a look at the wall doesn't tell of the block.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wall_doesnt_tell_its_readers_whom_its_owner_blocks() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &["ann", "bob", "cleo"]).await;
+    let to_bob = |text: &str| json!({ "audience": "PUBLIC", "text": text, "toUserId": "bob" });
+    posted_with(&gateway, "ann", to_bob("before")).await;
+    deliver(&gateway).await;
+    does(&gateway, "bob", BLOCK, json!({ "userId": "ann" })).await;
+    posted_with(&gateway, "ann", to_bob("blocked")).await;
+    posted_with(&gateway, "cleo", to_bob("from cleo")).await;
+    deliver(&gateway).await;
+    let (ann, bob) = (gateway.shopper("ann"), gateway.shopper("bob"));
+    assert_eq!(wall(&ann, "bob").await, ["from cleo", "blocked", "before"]);
+    assert_eq!(wall(&gateway.shopper("cleo"), "bob").await, ["from cleo"]);
+    assert_eq!(incoming(&bob).await, ["from cleo"]);
+    // Neither does the end of a page.
+    let query =
+        "query { wall(userId: \"bob\", first: 1) { nodes { text } pageInfo { hasNextPage } } }";
+    let found = gateway.shopper("cleo").field(query, json!({})).await;
+    assert_eq!(found["pageInfo"]["hasNextPage"], false, "{found:#}");
+    does(&gateway, "bob", UNBLOCK, json!({ "userId": "ann" })).await;
+    let cleo = wall(&gateway.shopper("cleo"), "bob").await;
+    assert_eq!(cleo, ["from cleo", "blocked", "before"]);
     gateway.assert_sound().await;
 }
 

@@ -11,7 +11,7 @@ pub(super) use deletion::follow_deletion;
 pub use deletion::{delete_product, delete_variant};
 pub use forgetting::forget_sold;
 pub use low::low_stock;
-pub use receipts::{Booked, receive_stock};
+pub use receipts::{Booked, receive_stock, write_off_stock};
 pub(super) use receipts::{MAX, Refused, book};
 
 use std::{

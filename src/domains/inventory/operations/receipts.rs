@@ -1,9 +1,12 @@
-//! Receipts of goods: booking them once, and moving their records.
+//! Receipts of goods, and what is written off: booking them once, and moving their records.
 
 use super::super::{
     documents::{ImportedReceipt, ReceiptDocument, StockDocument},
     store::{self, NotReceived, Once, stocks},
-    types::{ReceiveStockInput, ReceiveStockResult},
+    types::{
+        ReceiveStockInput, ReceiveStockResult, WriteOffShort, WriteOffStockInput,
+        WriteOffStockResult,
+    },
 };
 use crate::{
     app::App,
@@ -41,6 +44,11 @@ pub(in super::super) enum Refused {
     OtherInput,
     /// The stock has the maximum number of imported receipts.
     Full,
+    /// Fewer pieces are free than are to be written off.
+    Short {
+        /// Number of free pieces.
+        available: i64,
+    },
 }
 
 impl Refusal for Refused {}
@@ -58,12 +66,36 @@ pub async fn receive_stock(
     booked.map(|(stock, _)| stock).map_err(|stop| match stop {
         Stop::Refused(Refused::NoProduct) => NotFound::new("product", &*input.sku).into(),
         Stop::Refused(Refused::OtherInput) => Conflict::other_input().into(),
-        Stop::Refused(Refused::Full) => Error::rate_limited(TOO_MANY_RECEIPTS).into(),
+        // Only a call that writes off can be short.
+        Stop::Refused(Refused::Full | Refused::Short { .. }) => {
+            Error::rate_limited(TOO_MANY_RECEIPTS).into()
+        }
         Stop::Failed(error) => error.into(),
     })
 }
 
-/// Books a receipt of checked input, once.
+/// Takes free pieces out of stock that can't be sold, once per idempotency key. Reserved pieces aren't touched.
+pub async fn write_off_stock(
+    cx: Cx<'_>,
+    input: WriteOffStockInput,
+) -> Result<StockDocument, Stop<WriteOffStockResult>> {
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let op = &cx.op(&[subject, "writeOffStock"], input.idempotency_key.as_ref(), &*input);
+    let once = Once::Op { op, may_be_repeat: input.idempotency_key.is_some() };
+    let (sku, quantity) = (&*input.sku, i64::from(input.quantity));
+    let booked = book(&cx, sku, -quantity, once).await;
+    booked.map(|(stock, _)| stock).map_err(|stop| match stop {
+        Stop::Refused(Refused::NoProduct) => NotFound::new("product", sku).into(),
+        Stop::Refused(Refused::OtherInput) => Conflict::other_input().into(),
+        Stop::Refused(Refused::Full) => Error::rate_limited(TOO_MANY_RECEIPTS).into(),
+        Stop::Refused(Refused::Short { available }) => {
+            WriteOffShort::new(sku, input.quantity, available).into()
+        }
+        Stop::Failed(error) => error.into(),
+    })
+}
+
+/// Books a receipt of checked input, once. A negative quantity is written off.
 ///
 /// # Errors
 /// It is refused, the outcome is unknown, or the attempt is over: repeat the call.
@@ -101,6 +133,9 @@ pub(in super::super) async fn book(
         // A refusal: the stock document doesn't exist, the receipt is a repeat, or there is a reason to
         // report.
         let Some(stock) = stocks(app).get_settled(sku).await? else {
+            if quantity < 0 {
+                return Err(Refused::Short { available: 0 }.into());
+            }
             let first = first_receipt(sku, quantity, once, &attempt);
             // If another first receipt was faster, this one is added to it.
             let inserted = stocks(app).insert(first.clone()).await.decided()?;
@@ -126,6 +161,9 @@ pub(in super::super) async fn book(
             }
             (Some(NotReceived::Closed), _) => Err(Refused::NoProduct.into()),
             (Some(NotReceived::Full), _) => Err(Refused::Full.into()),
+            (Some(NotReceived::Short), _) => {
+                Err(Refused::Short { available: stock.available }.into())
+            }
             (_, once) => {
                 if matches!(once, Once::Op { .. }) && !attempt.is_over() {
                     store::bounds(app).demand_room(&stock.ops, &attempt, TOO_MANY_RECEIPTS)?;

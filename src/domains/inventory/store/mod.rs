@@ -92,15 +92,20 @@ pub(super) enum NotReceived {
     Closed,
     /// The stock has the maximum number of imported receipts.
     Full,
+    /// Fewer pieces are free than are to be written off.
+    Short,
 }
 
-/// Adds `quantity` to the shelf, once.
+/// Adds `quantity` to the shelf, once. A negative one is written off: these pieces count as never received.
 pub(super) fn receive(app: &App, sku: &str, quantity: i64, once: Once<'_>) -> Change<NotReceived> {
     let mut rules = vec![is_open(NotReceived::Closed)];
     let mut set = doc! {
         "available": { "$add": ["$available", quantity] },
         "received": { "$add": ["$received", quantity] },
     };
+    if quantity < 0 {
+        rules.push((at_least("available", -quantity), NotReceived::Short));
+    }
     if let Once::Receipt(name) = once {
         let receipt = whole(doc! { "receipt": literal(name), "quantity": quantity, "at": "$$NOW" });
         set.insert("imported", append(array("imported"), vec![receipt]));

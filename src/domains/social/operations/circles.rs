@@ -208,7 +208,7 @@ pub async fn is_blocked(cx: Cx<'_>, user: &str) -> Result<bool> {
     Ok(Viewer::of(cx).await?.blocks(user))
 }
 
-/// The caller, as far as it decides what they see.
+/// The caller, or the owner of a wall, as far as it decides what is seen.
 pub(in super::super) struct Viewer {
     id: String,
     blocked: HashSet<String>,
@@ -217,10 +217,14 @@ pub(in super::super) struct Viewer {
 impl Viewer {
     /// The caller.
     pub(in super::super) async fn of(cx: Cx<'_>) -> Result<Self> {
-        let id = cx.requester.subject()?.to_owned();
-        let user = users(&cx).get(&id).await?;
+        Self::with(cx, cx.requester.subject()?).await
+    }
+
+    /// The user with this subject.
+    pub(super) async fn with(cx: Cx<'_>, subject: &str) -> Result<Self> {
+        let user = users(&cx).get(subject).await?;
         let blocked = user.map(|user| user.blocked.into_iter().collect()).unwrap_or_default();
-        Ok(Self { id, blocked })
+        Ok(Self { id: subject.to_owned(), blocked })
     }
 
     /// Whether they block a user.

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        documents::{Audience, EdgeDocument, FeedPage, PostDocument, Shown, news_of, wall_of},
+        documents::{
+            Audience, EdgeDocument, FeedPage, PostDocument, Shown, UserDocument, news_of, wall_of,
+        },
         store::{
             self, feeds,
             posts::{self as post_store, posts},
@@ -127,12 +129,11 @@ async fn deliver(app: &App, id: &str, after: Option<&str>, seen: usize) -> Resul
     Ok(last)
 }
 
-/// The walls on which a post belongs. It isn't put on the wall of a user who blocks the author.
+/// The walls on which a post belongs. Reads of a wall leave out posts of those whom its owner blocks.
 async fn walls(app: &App, post: &Shown) -> Result<Vec<String>> {
     let mut walls = vec![wall_of(&post.by)];
     if let Some(to) = &post.to
-        && let Some(user) = users(app).get_settled(to).await?
-        && !user.blocked.contains(&post.by)
+        && users(app).get_part_settled(to, UserDocument::PART).await?.is_some()
     {
         walls.push(wall_of(to));
     }

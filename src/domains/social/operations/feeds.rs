@@ -36,7 +36,7 @@ pub async fn news(cx: Cx<'_>, month: Option<&str>, paging: Paging) -> Result<Con
     let own = cx.requester.subject()?;
     let times = month.map(times_of).transpose()?;
     let list = format!("news {own} {}", month.unwrap_or_default());
-    let feed = Feed { key: news_of(own), month, is_own_wall: false };
+    let feed = Feed { key: news_of(own), month, is_own_wall: false, owner: None };
     let page = Feed::page(cx, list, paging)?;
     let (viewer, pages, followed) =
         tokio::try_join!(Viewer::of(cx), feed.first(cx, &page), followed(cx, own))?;
@@ -51,9 +51,12 @@ pub async fn news(cx: Cx<'_>, month: Option<&str>, paging: Paging) -> Result<Con
 pub async fn wall(cx: Cx<'_>, user: Option<&ID>, paging: Paging) -> Result<Connection<Post>> {
     let user = named(cx, user)?;
     let is_own_wall = cx.requester.is(user);
-    let feed = Feed { key: wall_of(user), month: None, is_own_wall };
+    let mut feed = Feed { key: wall_of(user), month: None, is_own_wall, owner: None };
     let page = Feed::page(cx, format!("wall {user}"), paging)?;
-    let (viewer, pages) = tokio::try_join!(Viewer::of(cx), feed.first(cx, &page))?;
+    let owner =
+        async { if is_own_wall { Ok(None) } else { Viewer::with(cx, user).await.map(Some) } };
+    let (viewer, owner, pages) = tokio::try_join!(Viewer::of(cx), owner, feed.first(cx, &page))?;
+    feed.owner = owner;
     read(cx, &viewer, &feed, &page, pages, VecDeque::new()).await
 }
 
@@ -63,7 +66,7 @@ pub async fn wall(cx: Cx<'_>, user: Option<&ID>, paging: Paging) -> Result<Conne
 /// `BadInput` that names the argument.
 pub async fn incoming(cx: Cx<'_>, paging: Paging) -> Result<Connection<Post>> {
     let own = cx.requester.subject()?;
-    let feed = Feed { key: wall_of(own), month: None, is_own_wall: false };
+    let feed = Feed { key: wall_of(own), month: None, is_own_wall: false, owner: None };
     let page = Feed::page(cx, format!("incoming {own}"), paging)?;
     let (viewer, pages) = tokio::try_join!(Viewer::of(cx), feed.first(cx, &page))?;
     read(cx, &viewer, &feed, &page, pages, VecDeque::new()).await
@@ -76,6 +79,8 @@ struct Feed<'a> {
     month: Option<&'a str>,
     /// Whether posts of users whom the caller doesn't follow are left out.
     is_own_wall: bool,
+    /// Owner of the wall, unless it is the caller. Only their authors see the posts of users whom the owner blocks.
+    owner: Option<Viewer>,
 }
 
 impl Feed<'_> {
@@ -230,11 +235,15 @@ async fn visible(
     feed: &Feed<'_>,
     posts: Vec<Shown>,
 ) -> Result<Vec<Shown>> {
-    let shown = viewer.visible(&cx, posts).await?;
+    let mut shown = viewer.visible(&cx, posts).await?;
+    let own = viewer.id();
+    if let Some(owner) = &feed.owner {
+        // An author who is blocked isn't told.
+        shown.retain(|post| post.by == own || !owner.blocks(&post.by));
+    }
     if !feed.is_own_wall {
         return Ok(shown);
     }
-    let own = viewer.id();
     let authors: HashSet<&str> = shown.iter().map(|post| post.by.as_str()).collect();
     let authors = authors.into_iter().filter(|by| *by != own);
     let followed = try_join_all(authors.map(|by| store::edge(&cx, own, by))).await?;

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     app::App,
+    config::Config,
     domains::persons::{self, Count, Erased},
 };
 
@@ -48,7 +49,8 @@ impl Person {
 struct Whom {
     /// Subject of the person's tokens.
     subject: Option<String>,
-    /// Number or global id of an order that was placed without signing in: the command is about its guest, in this order.
+    /// Number or global id of an order that was placed without signing in: the command is about its guest, in this order. The
+    /// room orders has to be on.
     #[arg(long, value_name = "NUMBER")]
     order: Option<String>,
 }
@@ -57,6 +59,15 @@ impl Whom {
     /// The subject that was given; empty with an order.
     fn subject(&self) -> Result<&str, Failure> {
         self.subject.as_deref().map_or(Ok(""), checked)
+    }
+
+    /// Checks that the room of an order that was given is switched on. Without it, an erasure would take the order from its
+    /// guest and leave the address.
+    fn demand_room(&self, config: &Config) -> Result<(), Failure> {
+        match self.order {
+            Some(_) => preconditions::room_is_on(config, "orders"),
+            None => Ok(()),
+        }
     }
 
     /// The guest of the order that was given.
@@ -115,6 +126,7 @@ impl Export {
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
         let subject = self.whom.subject()?;
+        self.whom.demand_room(&config)?;
         let stop = gateway::stop_on_signals()?;
         let mut output = Output::open(self.out)?;
         let exported = on_database(&config, async |database| {
@@ -212,6 +224,7 @@ impl Erase {
             return Err(Failure::usage("an erasure can't be undone")
                 .with_hint("look at it with --dry-run, then repeat it with --yes"));
         }
+        self.whom.demand_room(&config)?;
         let done = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
             preconditions::database_is_in_use(&app).await?;

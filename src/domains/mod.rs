@@ -275,9 +275,9 @@ pub fn discussable() -> impl Iterator<Item = &'static Discussable> {
     ROOMS.iter().flat_map(|room| room.discussed)
 }
 
-/// Every kind of documents that have metadata, of all rooms.
-pub fn metadata_owners() -> impl Iterator<Item = &'static MetadataOwner> {
-    ROOMS.iter().flat_map(|room| room.metadata)
+/// Every kind of documents that have metadata, of the rooms that are switched on.
+pub fn metadata_owners(config: &Config) -> impl Iterator<Item = &'static MetadataOwner> {
+    switched_on(config).flat_map(|room| room.metadata)
 }
 
 /// Every collection of the rooms that are switched on, with its indexes.

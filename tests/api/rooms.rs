@@ -160,6 +160,33 @@ async fn what_belongs_to_a_room_that_is_switched_off_is_not_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_other_room_changes_documents_of_a_room_that_is_switched_off() {
+    let gateway = Gateway::start().await;
+    gateway.product("a", 100, "EUR").await;
+    let product = NodeKind::PRODUCT.id("a").0;
+    let without = gateway.sibling_with(site).await;
+    for (field, input) in [
+        (
+            "setMetadata",
+            json!({ "ownerId": product, "set": [{ "key": "a", "value": { "text": "b" } }] }),
+        ),
+        ("setImages", json!({ "subjectId": product, "images": [] })),
+    ] {
+        let kind = format!("{}{}Input", field[..1].to_uppercase(), &field[1..]);
+        let query = format!(
+            "mutation($input: {kind}!) {{ {field}(input: $input) {{
+                __typename ... on NotFound {{ id }} }} }}"
+        );
+        let (input, before) = (json!({ "input": input }), gateway.stored("products").await);
+        let refused = without.merchant().field(&query, input.clone()).await;
+        assert_eq!(refused, json!({ "__typename": "NotFound", "id": product }), "{field}");
+        assert_eq!(gateway.stored("products").await, before, "{field}");
+        let done = gateway.merchant().field(&query, input).await;
+        assert_ne!(done["__typename"], "NotFound", "{field}: {done:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_sweep_of_a_room_that_is_switched_off_does_not_run() {
     let gateway = Gateway::with(|config| {
         short_bounds(config);

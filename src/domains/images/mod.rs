@@ -15,13 +15,14 @@ mod store;
 use async_graphql::Context;
 
 use super::{
-    ROOMS,
     assets::{
         Asset, AssetDocument,
         operations::{self, Picture},
     },
+    switched_on,
 };
 use crate::{
+    config::Config,
     graphql::{prelude::*, scalars::int},
     join::try_join_all,
     mongo::{condition::Condition, expression::count},
@@ -47,9 +48,9 @@ pub struct Illustrated {
 }
 
 impl Illustrated {
-    /// The kind and the `_id` that a global id names.
-    pub fn of(id: &ID) -> Option<(&'static Self, String)> {
-        let mut kinds = ROOMS.iter().flat_map(|room| room.illustrated);
+    /// The kind and the `_id` that a global id names. `None` also if the room of the kind is switched off.
+    pub fn of(config: &Config, id: &ID) -> Option<(&'static Self, String)> {
+        let mut kinds = switched_on(config).flat_map(|room| room.illustrated);
         kinds.find_map(|of| Some((of, input::id(of.kind, id).ok()?)))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::MetadataOwner;
 use crate::{
+    config::Config,
     domains::metadata_owners,
     graphql::{node_id, prelude::*},
     mongo::prelude::*,
@@ -64,9 +65,9 @@ impl Owner {
     /// The document of a global id.
     ///
     /// # Errors
-    /// `NotFound`: documents of this kind have no metadata, or the text isn't a global id.
-    pub(super) fn of(id: &ID) -> Result<Self, NotFound> {
-        let named = |name: &str| metadata_owners().find(|kind| kind.kind.name() == name);
+    /// `NotFound`: documents of this kind have no metadata, their room is switched off, or the text isn't a global id.
+    pub(super) fn of(config: &Config, id: &ID) -> Result<Self, NotFound> {
+        let named = |name: &str| metadata_owners(config).find(|kind| kind.kind.name() == name);
         let owner = node_id::decode(id)
             .and_then(|(name, key)| Some(Self { kind: named(&name)?, key }))
             .filter(|owner| !owner.key.is_empty());

@@ -15,7 +15,7 @@ pub async fn set_metadata(
     input: SetMetadataInput,
 ) -> Result<MetadataChange, Stop<SetMetadataResult>> {
     let input = input.checked()?;
-    let owner = Owner::of(&input.owner_id)?;
+    let owner = Owner::of(cx.config(), &input.owner_id)?;
     let role = owner.kind.edited_by;
     if !cx.requester.has(role) {
         return Err(Error::Forbidden(role.name()).into());

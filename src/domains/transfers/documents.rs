@@ -271,6 +271,13 @@ impl TransferDocument {
         self.state.is_final() && self.failure().is_some()
     }
 
+    /// Whether another try of its op may follow it: it was refused, or it is a reversal that was cancelled. A reversal has no
+    /// idempotency key that could be another one, so without that its original could never be reversed.
+    pub fn gives_way(&self) -> bool {
+        let is_cancelled = self.state == TransferState::Cancelled;
+        self.was_refused() || (is_cancelled && self.kind == TransferKind::Reversal)
+    }
+
     /// Makes a transfer that isn't inserted yet one that was refused.
     pub fn refuse(&mut self, reason: TransferReason) {
         let state = TransferState::Cancelled;

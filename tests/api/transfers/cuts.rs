@@ -294,6 +294,46 @@ async fn what_was_cancelled_goes_back() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reversal_that_was_cancelled_can_be_made_again() {
+    let base = Gateway::start().await;
+    let (sending, service) = (Sending::prepare(&base, 1).await, base.service());
+    let sent = sending.send(&base).await.expect("an answer");
+    let original = sent["id"].as_str().expect("a transfer");
+    assert_settled(&base).await;
+    // What a gateway leaves that died before the debit.
+    let id = base.app.ids().derived(&["reversal", &key(original)]);
+    let (from, to) = (&key(&sending.from), &key(&sending.to));
+    let long_ago = DateTime::from_millis(0);
+    let reversal = doc! {
+        "_id": &id, "kind": "REVERSAL", "by": "the-service", "source": to, "destination": from,
+        "accounts": [to, from], "amount": 30_i64, "currency": "EUR", "state": "PENDING",
+        "reverses": key(original), "input": "", "worker": "nobody", "fence": 1_i64,
+        "deadline": long_ago, "at": long_ago, "history": [], "v": 1,
+    };
+    let transfers = base.database.collection::<Document>("transfers");
+    transfers.insert_one(reversal).await.expect("inserted");
+    let id = NodeKind::TRANSFER.id(&id);
+    let said = service.field(CANCEL, json!({ "id": *id })).await;
+    assert_eq!(said["state"], "CANCELLING", "{said}");
+    until("the sweep has cancelled it", async || {
+        base.sweep().await;
+        service.field(STATUS, json!({ "by": { "id": *id } })).await["state"] == "CANCELLED"
+    })
+    .await;
+    assert_eq!(sending.balances(&base).await, (70, 30));
+
+    let again = service.field(REVERSE, json!({ "id": original })).await;
+    assert!(again["state"] == "CREDITED" || again["state"] == "DONE", "{again}");
+    assert_eq!(again["reversesId"], original, "{again}");
+    assert_settled(&base).await;
+    assert_eq!(sending.balances(&base).await, (100, 0));
+    // From then on it is a repeat.
+    let repeated = service.field(REVERSE, json!({ "id": original })).await;
+    assert_eq!(repeated["id"], again["id"], "{repeated}");
+    assert_eq!(sending.balances(&base).await, (100, 0));
+}
+
 /// Commands of an undisturbed transfer: one read and seven writes.
 const COMMANDS: usize = 8;
 // The places of some of them; the read and the insert are before.

@@ -13,7 +13,7 @@ pub async fn set_images(
 ) -> Result<ShownImages, Stop<SetImagesResult>> {
     let SetImagesInput { subject_id, images } = input.checked()?.into_inner();
     let missing = || NotFound::given("product, person or category", &subject_id);
-    let (of, key) = Illustrated::of(&subject_id).ok_or_else(missing)?;
+    let (of, key) = Illustrated::of(cx.config(), &subject_id).ok_or_else(missing)?;
     let images = images::stored(&images);
     images::check(cx, &images).await?;
     if !images::set(&cx, of, &key, &images).await? {

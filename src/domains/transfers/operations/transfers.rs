@@ -181,8 +181,8 @@ where
     })
 }
 
-/// Begins the transfer under the first of its op's ids that no refused try has used, or returns the try that
-/// wasn't refused. The next id is used only after the previous try has failed for good, so at most one of them
+/// Begins the transfer under the first of its op's ids that no refused try has used, and no cancelled one of a reversal, or
+/// returns the try that wasn't. The next id is used only after the previous try has failed for good, so at most one of them
 /// ever moves money.
 async fn begin_try<U: From<InvalidInput>>(
     driver: Driver<'_>,
@@ -191,12 +191,12 @@ async fn begin_try<U: From<InvalidInput>>(
     for number in 0..MAX_TRIES {
         let id = try_id(driver.app, &transfer.id, number);
         let (found, is_new) = driver.begin(TransferDocument { id, ..transfer.clone() }).await?;
-        if is_new || found.input != transfer.input || !found.was_refused() {
+        if is_new || found.input != transfer.input || !found.gives_way() {
             return Ok(found);
         }
     }
     let (field, reason) = if transfer.kind == TransferKind::Reversal {
-        ("transferId", format!("its reversal was refused {MAX_TRIES} times"))
+        ("transferId", format!("its reversal was refused or cancelled {MAX_TRIES} times"))
     } else {
         ("idempotencyKey", format!("was used for {MAX_TRIES} refused calls: use a new one"))
     };

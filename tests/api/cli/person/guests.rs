@@ -94,6 +94,12 @@ async fn a_guest_is_exported_and_erased_by_an_order() {
         let (code, _, said) = of(&anns);
         assert!(code == 2 && said.contains("isn't a guest's"), "{said}");
     }
+    for command in [&["export", "--order"][..], &["erase", "--yes", "--order"]] {
+        let mut without = on(&name, &[&["person"][..], command, &[number]].concat());
+        without.env("DOCGATE_ROOMS", "queue");
+        let (code, _, said) = done(without);
+        assert!(code == 2 && said.contains("the room orders is switched off"), "{said}");
+    }
     assert_eq!(gateway.snapshot().await, untouched);
 
     // As people write it.

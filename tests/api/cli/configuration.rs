@@ -161,6 +161,17 @@ fn the_environment_has_values_of_every_type_and_flags_win() {
 }
 
 #[test]
+fn a_media_type_without_one_of_its_parts_is_a_fault() {
+    for (types, is_fault) in [("image/", true), ("*/png", true), ("image/*,text/csv", false)] {
+        let mut command = docgate(&["serve", "--mongodb-uri", "mongodb://localhost/"]);
+        command.env("DOCGATE_ASSET_TYPES", types);
+        let said = faults(command);
+        let found = said.iter().any(|said| said.starts_with("asset_types must be media types"));
+        assert_eq!(found, is_fault, "{types}: {said:#?}");
+    }
+}
+
+#[test]
 fn each_fault_names_its_key_and_where_it_was_set() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = "core_write_concern = \"soon\"\nmetadata_pairs = -1\nclient_share_percent = 0\n\

@@ -298,3 +298,36 @@ fn databases_that_differ_by_case_alone_are_a_fault() {
     let fault = "log_database and database can't differ by upper and lower case alone";
     assert_eq!(faults(command), [format!("{fault} {place}")]);
 }
+
+/// What they would store with such a value, gateways would take for their own.
+#[test]
+fn commands_on_the_database_check_the_settings_that_they_use() {
+    for arguments in [
+        &["indexes", "apply"][..],
+        &["migrate"],
+        &["check"],
+        &["export", "csv", "products"],
+        &["import", "products", "-"],
+        &["person", "export", "somebody"],
+    ] {
+        let mut command = docgate(arguments);
+        command.env("DOCGATE_MONGODB_URI", "mongodb://localhost/");
+        command.env("DOCGATE_SITE_LOCALE", "no tag").env("DOCGATE_SECRET", "too short");
+        command.env("DOCGATE_RESERVATION_SECONDS", "9999999999999");
+        command.env("DOCGATE_FLOW_COMMAND_MILLIS", "0");
+        // They don't use these, which a gateway would name too.
+        command.env("DOCGATE_MAX_DEPTH", "61").env("DOCGATE_QUOTE_URL", "https://q.example");
+        let said = faults(command);
+        let expected = [
+            ("secret needs 32 bytes", "SECRET"),
+            ("site_locale isn't a BCP 47 language tag", "SITE_LOCALE"),
+            ("flow_command_millis must be above zero", "FLOW_COMMAND_MILLIS"),
+            ("reservation_seconds can't be above", "RESERVATION_SECONDS"),
+        ];
+        assert_eq!(said.len(), expected.len(), "{arguments:?}: {said:#?}");
+        for (said, (start, key)) in said.iter().zip(expected) {
+            let end = format!(" (in the environment: DOCGATE_{key})");
+            assert!(said.starts_with(start) && said.ends_with(&end), "{arguments:?}: {said}");
+        }
+    }
+}

@@ -30,7 +30,7 @@ mod token;
 mod traces;
 mod work;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -100,9 +100,7 @@ pub fn main() -> ExitCode {
 
 /// A command itself returns 0 or 1; the other codes come from failures.
 fn run(command: Command) -> Result<ExitCode, Failure> {
-    let runtime = tokio::runtime::Runtime::new()
-        .map_err(|fault| Failure::trouble(format!("threads can't be started: {fault}")))?;
-    runtime.block_on(async {
+    to_its_end(async {
         match command {
             Command::Serve(serve) => serve.run().await,
             Command::Demo(demo) => Box::pin(demo.run()).await,
@@ -118,4 +116,49 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Work(work) => work.run().await,
         }
     })
+}
+
+/// How long the process waits at its end for what can't be interrupted, such as the system's look-up of a host.
+const LAST_CALLS: Duration = Duration::from_secs(2);
+
+/// Runs a command on threads of its own, and ends these.
+fn to_its_end(
+    command: impl Future<Output = Result<ExitCode, Failure>>,
+) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|fault| Failure::trouble(format!("threads can't be started: {fault}")))?;
+    let ended = runtime.block_on(command);
+    runtime.shutdown_timeout(LAST_CALLS);
+    ended
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    };
+
+    use super::*;
+
+    #[test]
+    fn the_end_doesnt_wait_for_a_call_that_hangs() {
+        let (hang_up, never) = mpsc::channel::<()>();
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&has_ended);
+        let ran = to_its_end(async {
+            let (begin, begun) = tokio::sync::oneshot::channel();
+            tokio::task::spawn_blocking(move || {
+                begin.send(()).expect("it is waited for");
+                let _timeout = never.recv_timeout(Duration::from_secs(120));
+                ends.store(true, Ordering::SeqCst);
+            });
+            begun.await.expect("it begins");
+            Ok(ExitCode::SUCCESS)
+        });
+        assert!(ran.is_ok());
+        assert!(!has_ended.load(Ordering::SeqCst), "it was waited for");
+        drop(hang_up);
+    }
 }

@@ -51,7 +51,8 @@ impl Source {
 
     /// The configuration of a command that only uses the database.
     pub(super) fn database(&self) -> Result<Config, Faults> {
-        Config::load_for_database(self.config.as_deref(), self, domains::faults)
+        let file = self.config.as_deref();
+        Config::load_for_database(file, self, domains::setting_faults, domains::faults)
     }
 }
 

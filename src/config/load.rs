@@ -10,6 +10,21 @@ use serde::Serialize;
 
 use super::{Config, read};
 
+/// The settings that commands on the database use beside those of the database: what they store and how long they try depends on
+/// these. The secret is one of them, if it is there.
+const USED: [&str; 10] = [
+    "cart_idle_seconds",
+    "events_retention_days",
+    "flow_command_millis",
+    "flow_ops_seconds",
+    "flow_run_millis",
+    "flow_skew_millis",
+    "request_millis",
+    "reservation_seconds",
+    "series_retention_seconds",
+    "site_locale",
+];
+
 /// All faults of a configuration, displayed as one message.
 #[derive(Debug)]
 pub struct Faults(pub(super) Vec<String>);
@@ -73,14 +88,21 @@ impl Config {
     }
 
     /// Like [`Self::load`], for a command that only uses the database: other settings of a gateway may be
-    /// missing.
+    /// missing. `of_rooms` returns the faults of the settings of rooms, of which those count that such commands use.
     pub fn load_for_database(
         file: Option<&Path>,
         flags: impl Serialize,
+        of_rooms: impl FnOnce(&Self) -> Vec<String>,
         further: impl FnOnce(&Self) -> Vec<String>,
     ) -> Result<Self, Faults> {
         let (config, mut faults, sources) = read::read(file, flags)?;
-        let found = [config.database_faults(), further(&config)].concat();
+        let mut used = [config.faults(false), of_rooms(&config)].concat();
+        // A fault begins with its key.
+        used.retain(|fault| match fault.split(' ').next() {
+            Some("secret") => !config.secret.is_empty(),
+            key => key.is_some_and(|key| USED.contains(&key)),
+        });
+        let found = [config.database_faults(), used, further(&config)].concat();
         faults.extend(found.iter().map(|fault| sources.told(fault)));
         config.without(faults)
     }

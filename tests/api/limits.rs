@@ -257,6 +257,10 @@ async fn a_client_has_a_rate() {
     let (refused, taken) = refusal(&nobody, &|last| format!("2001:db8::{}", last + 1)).await;
     assert_eq!(refused.status(), 429);
     assert!(taken >= 3 && f64::from(taken) <= allowed(since), "{taken}");
+    // Some proxies write it in brackets.
+    let (refused, more) = refusal(&nobody, &|last| format!("[2001:db8::{}]", last + 1)).await;
+    assert_eq!(refused.status(), 429);
+    assert!(f64::from(taken + more) <= allowed(since), "{taken} and {more}");
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     assert_eq!(ask(&nobody, "198.51.100.7").await.status(), 200);
 }

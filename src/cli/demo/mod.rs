@@ -24,7 +24,7 @@ use crate::{
     config::Config,
     domains::{self, collections},
     edge::Edge,
-    managed::{self, Mongod},
+    managed::{self, ManagedError, Mongod},
     metrics::Metrics,
     mongo::{connect, indexes},
 };
@@ -97,11 +97,14 @@ impl Demo {
         let listeners = gateway::Listeners::open(&config).await.map_err(|failure| {
             failure.with_hint("`--port` chooses another one, `--port 0` a free one")
         })?;
-        let binary = managed::find_or_provide(|step| terminal::remark(step)).await?;
-        terminal::remark("Starting MongoDB …");
-        let (data_dir, data) = home.database();
-        let settings = managed::Settings { binary, data_dir, port: None, test_mode: false, data };
-        let mongod = Mongod::start(settings).await?;
+        let mongod = tokio::select! {
+            biased;
+            () = stop.cancelled() => {
+                terminal::remark("Interrupted.");
+                return Ok(ExitCode::SUCCESS);
+            }
+            started = start(&home) => started?,
+        };
         let config = Config { mongodb_uri: mongod.uri(), ..config };
         let ran = Box::pin(self.run_on(config, &mongod, &mut home, listeners, stop)).await;
         terminal::remark("Stopping MongoDB …");
@@ -179,4 +182,13 @@ impl Demo {
         }
         Ok(cuts)
     }
+}
+
+/// Finds or fetches a mongod, and starts it on the folder of the demo. If the future is dropped, a download and mongod
+/// end soon after.
+async fn start(home: &Home) -> Result<Mongod, ManagedError> {
+    let binary = managed::find_or_provide(|step| terminal::remark(step)).await?;
+    terminal::remark("Starting MongoDB …");
+    let (data_dir, data) = home.database();
+    Mongod::start(managed::Settings { binary, data_dir, port: None, test_mode: false, data }).await
 }

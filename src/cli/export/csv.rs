@@ -9,6 +9,7 @@ use std::{
 
 use clap::Args;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::App,
@@ -20,6 +21,7 @@ use crate::{
         preconditions, private_files, terminal,
     },
     domains::{catalog, inventory, people},
+    error::Error,
 };
 
 /// Export products, stock or people as CSV, which `docgate import csv` reads
@@ -82,6 +84,17 @@ pub(in crate::cli) fn separator(given: char) -> Result<u8, Failure> {
     u8::try_from(given).ok().filter(|_| is_usable).ok_or_else(|| Failure::usage(unusable))
 }
 
+impl Rows {
+    /// Calls `each` for the line of every object.
+    async fn for_each(self, app: &App, each: impl FnMut(Value)) -> Result<(), Error> {
+        match self {
+            Self::Products => catalog::export::for_each(app, each).await,
+            Self::Stock => inventory::import::for_each_line(app, each).await,
+            Self::People => people::import::for_each_line(app, each).await,
+        }
+    }
+}
+
 impl Csv {
     /// Name of the room that has the rows.
     fn room(&self) -> &'static str {
@@ -128,6 +141,7 @@ impl Csv {
             let header = columns.iter().filter(|column| is_there(column)).map(|column| column.name);
             writer.write_record(header).map_err(|fault| unwritten(&fault))?;
             let (mut count, mut failed) = (0_u64, None);
+            let unwritable = CancellationToken::new();
             let each = |mut line: Value| {
                 if failed.is_some() {
                     return;
@@ -140,14 +154,19 @@ impl Csv {
                     let cells = columns.iter().zip(row).filter(|(column, _)| is_there(column));
                     match writer.write_record(cells.map(|(_, cell)| cell)) {
                         Ok(()) => count += 1,
-                        Err(fault) => failed = Some(fault),
+                        Err(fault) => {
+                            failed = Some(fault);
+                            unwritable.cancel();
+                            return;
+                        }
                     }
                 }
             };
-            match self.rows {
-                Rows::Products => catalog::export::for_each(&app, each).await?,
-                Rows::Stock => inventory::import::for_each_line(&app, each).await?,
-                Rows::People => people::import::for_each_line(&app, each).await?,
+            tokio::select! {
+                biased;
+                // The rest of the rows isn't read.
+                () = unwritable.cancelled() => {}
+                read = self.rows.for_each(&app, each) => read?,
             }
             if let Some(fault) = failed {
                 return Err(unwritten(&fault));

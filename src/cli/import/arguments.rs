@@ -12,7 +12,7 @@ use crate::cli::{failure::Failure, options::Source};
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The file, plain or gzipped; `-` is stdin.
+    /// The file, plain, gzipped or compressed by zstd; `-` is stdin.
     pub(super) file: PathBuf,
     /// Continue after the last line that an interrupted import of this file completed.
     #[arg(long)]

@@ -9,7 +9,7 @@ use crate::cli::columns::Rows;
 
 /// Import categories, people, products, stock and discussions from files, in this order, a world, or access logs; restore an export
 ///
-/// One JSON object per line (CSV and access logs have formats of their own), plain or gzipped; `-` reads stdin. docs/IMPORT.md describes every field.
+/// One JSON object per line (CSV and access logs have formats of their own), plain, gzipped or compressed by zstd; `-` reads stdin. docs/IMPORT.md describes every field.
 /// A line that can't be used is skipped and reported with its number, the field and the reason. A file
 /// may be imported again: stored lines aren't added a second time.
 ///

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -205,13 +205,20 @@ impl Journal {
         }
     }
 
-    /// Replaces the file atomically, so that an interruption leaves the old or the new file.
+    /// Replaces the file atomically, so that an interruption leaves the old or the new file. The new one is on disk before it gets
+    /// its name, so this holds for a crash of the machine too.
     fn write(&self) -> Result<(), Failure> {
         let Some(path) = &self.path else { return Ok(()) };
         let mut next = path.clone().into_os_string();
         next.push(".new");
         let text = serde_json::to_vec(&self.state).unwrap_or_default();
-        fs::write(&next, text).and_then(|()| fs::rename(&next, path)).map_err(|fault| {
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&next)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&next, path)
+        };
+        write().map_err(|fault| {
             failed("write", path, &fault).with_hint("--progress names another file")
         })
     }

@@ -1,4 +1,4 @@
-//! The lines of a file or of stdin, plain or gzipped, one at a time and with a maximum length.
+//! The lines of a file or of stdin, plain, gzipped or compressed by zstd, one at a time and with a maximum length.
 
 use std::{
     fs::File,
@@ -8,20 +8,17 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
 use super::faults::Fault;
 use crate::cli::{
     columns::Places,
+    export::packing::Compression,
     input::{Counted, Extent, read_line},
 };
 
 /// Maximum length of a line in bytes; a product with all fields is far below it.
 pub(super) const MAX_LENGTH: usize = 1 << 20;
-
-/// The first two bytes of a gzip stream (RFC 1952).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
@@ -89,16 +86,11 @@ impl Lines {
         Self::of(File::open(path)?)
     }
 
-    /// The lines of an input, decompressed if it begins as a gzip stream.
+    /// The lines of an input, decompressed if it begins as a gzip stream or a zstd frame.
     pub(super) fn of(input: impl Read + Send + 'static) -> io::Result<Self> {
         let bytes_read = Arc::new(AtomicU64::new(0));
         let mut input = BufReader::with_capacity(1 << 16, Counted::new(input, &bytes_read));
-        let is_gzip = input.fill_buf()?.starts_with(&GZIP);
-        let input: Box<dyn BufRead + Send> = if is_gzip {
-            Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(input)))
-        } else {
-            Box::new(input)
-        };
+        let input = Compression::of(input.fill_buf()?).unpacked(input)?;
         let (end, digest) = (String::new(), Sha256::new());
         Ok(Self { input, bytes_read, count: 0, end, lossy: None, digest })
     }
@@ -182,7 +174,7 @@ impl Lines {
 mod tests {
     use std::io::{Cursor, Write};
 
-    use flate2::{Compression, write::GzEncoder};
+    use flate2::write::GzEncoder;
 
     use super::*;
 
@@ -200,7 +192,7 @@ mod tests {
     }
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(bytes).expect("written");
         encoder.finish().expect("finished")
     }
@@ -231,6 +223,15 @@ mod tests {
         assert_eq!(all(bytes.clone()).expect("lines"), [text("one"), text("two"), text("three")]);
         bytes.truncate(bytes.len() - 12);
         assert!(all(bytes).is_err(), "a stream that was cut is no end");
+    }
+
+    #[test]
+    fn zstd_is_known_by_its_first_bytes_also_in_several_frames() {
+        let frame = |text: &[u8]| zstd::encode_all(text, 1).expect("packed");
+        let mut bytes = [frame(b"one\ntw"), frame(b"o\nthree")].concat();
+        assert_eq!(all(bytes.clone()).expect("lines"), [text("one"), text("two"), text("three")]);
+        bytes.truncate(bytes.len() - 2);
+        assert!(all(bytes).is_err(), "a frame that was cut is no end");
     }
 
     #[test]

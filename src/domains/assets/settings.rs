@@ -20,7 +20,7 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
             "asset_bytes must be between 1 and 2^40, asset_files between 1 and 1000, and max_transfers above zero",
         ),
         (
-            config.asset_types.iter().all(|of| of.split('/').count() == 2 && !of.contains(' ')),
+            config.asset_types.iter().all(|of| is_range(of)),
             "asset_types must be media types such as image/png, image/* or */*",
         ),
         (
@@ -47,4 +47,29 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
             "asset_transfer_seconds must be between asset_stall_seconds and a week",
         ),
     ])
+}
+
+/// Whether a text is a media type, or a range of media types: both parts are there, and only `*/*` has all kinds.
+fn is_range(text: &str) -> bool {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "!#$&-^_.+*".contains(letter);
+    let is_part = |part: &str| !part.is_empty() && part.chars().all(fits);
+    text.split_once('/').is_some_and(|(kind, below)| {
+        is_part(kind) && is_part(below) && (!kind.contains('*') || text == "*/*")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_and_ranges_have_both_parts() {
+        for sound in ["*/*", "image/*", "image/svg+xml", "application/vnd.ms-excel", "x/y"] {
+            assert!(is_range(sound), "{sound}");
+        }
+        for other in ["", "text", "image/", "/png", "*/png", "*", "a/b/c", "image/ png", "a/b;c=d"]
+        {
+            assert!(!is_range(other), "{other}");
+        }
+    }
 }

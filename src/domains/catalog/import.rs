@@ -109,9 +109,9 @@ pub async fn import(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(),
 
 async fn import_batch(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), Refused>>> {
     let (paths, people) = named(lines);
-    let found = Found::read(app, lines, &paths, &people).await?;
+    let mut found = Found::read(app, lines, &paths, &people).await?;
     let mut sound = Vec::new();
-    let each = |line| checked(app, line, &found).map(|product| sound.push(product));
+    let each = |line| checked(app, line, &mut found).map(|product| sound.push(product));
     let mut answers: Vec<_> =
         lines.iter().map(each).map(|answer| answer.map_err(Refused::from)).collect();
     let token = app.ids().random();
@@ -269,7 +269,7 @@ fn variants(line: &ImportProduct) -> Result<Vec<AddVariantInput>, InvalidInput> 
     Ok(variants)
 }
 
-fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, InvalidInput> {
+fn checked(app: &App, line: &ImportProduct, found: &mut Found) -> Result<Imported, InvalidInput> {
     let sku = input::key("sku", &line.sku)?;
     let (mut content, mut pricing) = (line.content.clone(), line.pricing.clone());
     types::content("content", &mut content)?;

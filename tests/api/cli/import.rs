@@ -318,6 +318,15 @@ async fn a_file_that_ends_early_is_gone_on_with_when_it_is_whole() {
     assert!(code == 2 && said.contains("nothing was cut"), "{said}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_compressed_by_zstd_is_read() {
+    let place = Place::new();
+    let packed = zstd::encode_all(products(10).as_bytes(), 1).expect("packed");
+    let (code, out, said) = place.import("products", &place.file("packed", &packed), &[]);
+    assert_eq!((code, out.as_str()), (0, "10 products imported, 0 lines skipped\n"), "{said}");
+    assert_eq!(place.products().await, 10);
+}
+
 /// An import without `--resume` that can't begin, here because its database has no indexes.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_import_that_cant_begin_leaves_the_files_of_an_earlier_one() {

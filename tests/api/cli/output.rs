@@ -6,7 +6,9 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use super::{docgate, done, on_shop};
+use mongodb::bson::{Document, doc};
+
+use super::{database, docgate, done, on_shop};
 use crate::support::{
     fresh_name,
     recorded::{assert_routed, database_of},
@@ -46,5 +48,31 @@ fn a_result_that_cant_be_written_is_no_success() {
         let (code, said) = writing_to(full, docgate(arguments));
         assert_eq!(code, 3, "{arguments:?}: {said}");
         assert!(said.starts_with("docgate: can't write stdout: "), "{arguments:?}: {said}");
+    }
+}
+
+/// An export that read on would come to a document that it can't read.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_reads_no_further_than_it_can_write() {
+    let name = fresh_name();
+    assert_eq!(done(on_shop(&name, &["indexes", "apply"])).0, 0);
+    // More than are read at once, and more than are kept before they are written.
+    let person = |number: usize| {
+        let (id, title) = (format!("a{number:04}"), format!("{number} {}", "x".repeat(100)));
+        doc! {
+            "_id": id, "name": &title, "nameKey": &title, "works": [], "version": 1_i64,
+            "outbox": [], "origin": "", "v": 1,
+        }
+    };
+    let people = database(&name).await.collection::<Document>("people");
+    people.insert_many((0..1_000).map(person)).await.expect("inserted");
+    people.insert_one(doc! { "_id": "b", "v": 1 }).await.expect("inserted");
+    let export = || on_shop(&name, &["export", "csv", "people"]);
+    let (code, _, said) = done(export());
+    assert!(code == 3 && !said.contains("can't write"), "the last one can't be read: {said}");
+    let full = File::options().write(true).open("/dev/full").expect("a full disk");
+    for (code, said) in [unread(export()), writing_to(full, export())] {
+        assert_eq!(code, 3, "{said}");
+        assert!(said.starts_with("docgate: can't write stdout: "), "{said}");
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use clap::Args;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
-use mongodb::bson::RawDocumentBuf;
+use mongodb::bson::{Document, RawDocumentBuf};
 use tokio::sync::oneshot;
 
 use super::super::{
@@ -33,7 +33,7 @@ use crate::{
     error::Error,
     mongo::{
         Group, Placement, indexes,
-        restoring::{Begun, RENEWAL, Restoring},
+        restoring::{Begun, Clash, RENEWAL, Restoring, Wanted},
         snapshot::CollectionKind,
     },
 };
@@ -129,12 +129,13 @@ async fn begin(
             configured.join(", ")
         )));
     }
-    match Restoring::begin(parts, digest).await? {
+    match Restoring::begin(parts, digest, &wanted(manifest)?).await? {
         Begun::Ready(restoring, done) => Ok((restoring, done)),
         Begun::NotEmpty(name, collection) => Err(Failure::usage(format!(
             "the database {name} isn't empty: {collection} has documents. An export is only restored into an empty \
              database"
         ))),
+        Begun::OtherIndex(clash) => Err(other_index(&clash)),
         Begun::OfAnother => Err(Failure::usage(format!(
             "the database {name} is half restored from another export: continue with that one, or drop the database"
         ))),
@@ -143,6 +144,32 @@ async fn begin(
         ))
         .with_hint("let it end; if it is interrupted, the same command continues it")),
     }
+}
+
+/// The indexes of the collections that a restore keeps if they exist.
+fn wanted(manifest: &Manifest) -> Result<Vec<Wanted<'_>>, Failure> {
+    let mut wanted = Vec::new();
+    for entry in &manifest.collections {
+        let unusable = |fault: Unconverted| unusable(entry, &fault);
+        if !is_made_anew(entry, &entry.options().map_err(unusable)?) {
+            let indexes = entry.indexes().map_err(unusable)?;
+            wanted.push(Wanted { place: entry.place(), indexes });
+        }
+    }
+    Ok(wanted)
+}
+
+/// The failure of a restore because of an index that isn't the one of the export.
+fn other_index(clash: &Clash) -> Failure {
+    let Clash { database, collection, index, differences } = clash;
+    let differences = differences.join(", ");
+    Failure::usage(format!(
+        "{collection} in the database {database} has an index {index} that isn't as in the export. These differ: \
+         {differences}. Nothing was written"
+    ))
+    .with_hint(
+        "drop that index, or the database if it is empty, and repeat the command: it builds the indexes of the export",
+    )
 }
 
 fn bar(manifest: &Manifest) -> ProgressBar {
@@ -220,9 +247,7 @@ impl<'a> Work<'a> {
     async fn restore(&self, entry: &Entry) -> Result<(), Failure> {
         let is_ordinary = entry.kind == CollectionKind::Ordinary;
         let options = entry.options().map_err(|fault| unusable(entry, &fault))?;
-        // A repeat can't tell which of these documents were inserted before, or would change their order. So it begins
-        // anew. Also an ordinary collection with options isn't one that a gateway has created.
-        let anew = !is_ordinary || !options.is_empty();
+        let anew = is_made_anew(entry, &options);
         self.restoring.create(entry.place(), options, anew).await?;
         let mut parts = files::read(self.folder, entry, self.manifest.compression);
         let parts = stream::poll_fn(move |context| parts.poll_recv(context));
@@ -266,6 +291,12 @@ impl<'a> Work<'a> {
             }
         }
     }
+}
+
+/// Whether a collection that exists is dropped first. A repeat can't tell which of its documents were inserted before, or would
+/// change their order. Also an ordinary collection with options isn't one that a gateway has created.
+fn is_made_anew(entry: &Entry, options: &Document) -> bool {
+    entry.kind != CollectionKind::Ordinary || !options.is_empty()
 }
 
 /// The failure of a restore that no longer holds its database.

@@ -39,7 +39,8 @@ impl Earlier {
 }
 
 /// Checks `lines` as the import would, and changes nothing. Each line is checked by itself, but a slug that an earlier one
-/// would have given to another product is refused. Returns for each of them why it would be refused.
+/// would have given to another product is refused, and a person's works are counted with those of the other lines of a batch.
+/// Returns for each of them why it would be refused.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`. The call may be repeated.
@@ -51,12 +52,12 @@ pub async fn check(
     let mut answers = Vec::with_capacity(lines.len());
     for batch in lines.chunks(BATCH) {
         let (paths, people) = named(batch);
-        let (found, existing) =
+        let (mut found, existing) =
             tokio::try_join!(Found::read(app, batch, &paths, &people), Existing::read(app, batch))?;
         let images = batch.iter().map(|line| existing.check_images(app, line));
         let images = try_join_all(images).await?;
         answers.extend(batch.iter().zip(images).map(|(line, images)| {
-            let imported = checked(app, line, &found)?;
+            let imported = checked(app, line, &mut found)?;
             existing.check(line, &imported.pricing, images, earlier)
         }));
     }

@@ -1,6 +1,6 @@
 //! The categories and people that the lines of an import name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -64,8 +64,11 @@ pub(super) fn named(lines: &[ImportProduct]) -> (Vec<String>, Vec<String>) {
 pub(super) struct Found {
     categories: Vec<CategoryCopy>,
     people: Vec<PersonName>,
-    /// The SKUs of products and the `_id`s of their contributors. It is read only if a person has all works that one can have.
+    /// The SKUs of products and the `_id`s of their contributors. It is read only if the batch can give a person all works that
+    /// one can have.
     credited: BTreeSet<(String, String)>,
+    /// The SKUs of the products that lines of the batch give to people as further works, by the `_id` of the person.
+    added: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Found {
@@ -84,9 +87,10 @@ impl Found {
         };
         let (categories, people) =
             tokio::try_join!(categories, people::operations::names(app, people))?;
-        let is_full = people.iter().any(|person| person.works >= WORKS);
-        let credited = if is_full { credited(app, lines).await? } else { BTreeSet::new() };
-        Ok(Self { categories, people, credited })
+        let most = i64::try_from(lines.len()).unwrap_or(i64::MAX);
+        let can_be_full = people.iter().any(|person| person.works.saturating_add(most) > WORKS);
+        let credited = if can_be_full { credited(app, lines).await? } else { BTreeSet::new() };
+        Ok(Self { categories, people, credited, added: BTreeMap::new() })
     }
 
     /// Whether no copied record has changed.
@@ -115,9 +119,9 @@ impl Found {
     }
 
     /// The contributors as the product stores them, each once. A person with all works that one can have is taken if the product is
-    /// one of them.
+    /// one of them. Works that earlier lines of the batch add count too.
     pub(super) fn contributors(
-        &self,
+        &mut self,
         sku: &str,
         lines: &[ImportContributor],
     ) -> Result<Vec<Contributor>, InvalidInput> {
@@ -129,8 +133,7 @@ impl Found {
             let invalid = |reason: String| InvalidInput::new(&format!("{above}.{field}"), reason);
             let person = self.people.iter().find(|person| person.id == id);
             let person = person.ok_or_else(|| invalid("there is no such person".to_owned()))?;
-            let is_credited = || self.credited.contains(&(sku.to_owned(), id.clone()));
-            if person.works >= WORKS && !is_credited() {
+            if self.works(person, sku) >= WORKS && !self.is_credited(sku, &id) {
                 return Err(invalid(format!("has {WORKS} works already")));
             }
             let contributor = Contributor::of(person, &line.role);
@@ -138,7 +141,24 @@ impl Found {
                 contributors.push(contributor);
             }
         }
+        for Contributor { person_id, .. } in &contributors {
+            if !self.is_credited(sku, person_id) {
+                self.added.entry(person_id.clone()).or_default().insert(sku.to_owned());
+            }
+        }
         Ok(contributors)
+    }
+
+    /// Number of the works of a person but this product, if that is a further one.
+    fn works(&self, person: &PersonName, sku: &str) -> i64 {
+        let added = self.added.get(&person.id);
+        let others = added.map_or(0, |skus| skus.len() - usize::from(skus.contains(sku)));
+        person.works.saturating_add(i64::try_from(others).unwrap_or(i64::MAX))
+    }
+
+    /// Whether the person is a contributor of the stored product.
+    fn is_credited(&self, sku: &str, person_id: &str) -> bool {
+        self.credited.contains(&(sku.to_owned(), person_id.to_owned()))
     }
 }
 

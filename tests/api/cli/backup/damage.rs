@@ -7,7 +7,10 @@ use std::{
     thread,
 };
 
-use mongodb::bson::{Document, doc};
+use mongodb::{
+    Database,
+    bson::{Document, doc},
+};
 
 use super::{
     Drill, Running, contents, database, finished, fresh_name, time_passes, with_few_rooms,
@@ -203,4 +206,40 @@ async fn an_interruption_doesnt_wait_until_all_files_are_verified() {
     drop(writer.join().expect("no panic").expect("opened"));
     let names = database(&target).await.list_collection_names().await.expect("names");
     assert!(names.is_empty(), "{names:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_isnt_as_in_the_export_is_told_before_anything_is_written() {
+    let (drill, own, target) = (Drill::new(), fresh_name(), fresh_name());
+    let (exported, other) = (database(&own).await, database(&target).await);
+    exported.collection("things").insert_one(doc! { "_id": 1, "a": 1 }).await.expect("inserted");
+    let index = |database: &Database, keys: Document, is_unique: bool| {
+        let mut index = doc! { "name": "by_a", "key": keys };
+        if is_unique {
+            index.insert("unique", true);
+        }
+        let create = doc! { "createIndexes": "things", "indexes": [index] };
+        let database = database.clone();
+        async move { database.run_command(create).await.expect("built") }
+    };
+    index(&exported, doc! { "a": 1 }, false).await;
+    index(&other, doc! { "a": -1 }, true).await;
+    assert_eq!(drill.export(&own, "whole", "none").await.0, 0);
+    let (code, out, said) = drill.restore("whole", &target).await;
+    assert_eq!((code, out.as_str()), (2, ""), "{said}");
+    let told =
+        format!("things in the database {target} has an index by_a that isn't as in the export");
+    assert!(said.contains(&told) && said.contains("These differ: key, unique."), "{said}");
+    let things = other.collection::<Document>("things");
+    assert_eq!(things.count_documents(doc! {}).await.expect("a count"), 0);
+    assert_eq!(other.list_collection_names().await.expect("names"), ["things"], "nor a marker");
+
+    // It is done as it is told.
+    things.drop_index("by_a").await.expect("dropped");
+    let (code, _, said) = drill.restore("whole", &target).await;
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(things.count_documents(doc! {}).await.expect("a count"), 1);
+    for database in [exported, other] {
+        database.drop().await.expect("dropped");
+    }
 }

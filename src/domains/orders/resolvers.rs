@@ -122,7 +122,8 @@ subscriptions! {
         context,
         #[graphql(desc = "Global id of the order.")] order_id: ID,
     ): Order = {
-        let visible = |order: &Order| (order.0.state, order.0.changed_at);
+        // Two changes may have one millisecond; the last may be the end of a refund.
+        let visible = |order: &Order| (order.0.state, order.0.changed_at, order.due());
         follow_node(context, NodeKind::ORDER, order_id, visible, |cx, id| {
             Box::pin(operations::order(cx, id))
         })

@@ -112,7 +112,8 @@ object! {
 }
 
 impl Order {
-    fn due(&self) -> i64 {
+    /// What is still to be paid back, in minor units.
+    pub(super) fn due(&self) -> i64 {
         self.0.refunds_due().map(|(_, amount)| amount).sum()
     }
 

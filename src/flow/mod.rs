@@ -78,4 +78,4 @@ pub use attempt::{Attempt, Bounds, earlier, later};
 pub use change::{Change, Verdict};
 pub use decide::{Step, decide};
 pub use ops::{Decider, OPS_CAP, Op, OpRecord, OtherInput, Try, kept};
-pub use sweep::{Places, Sweep};
+pub use sweep::{Pages, Places, Sweep};

@@ -1,28 +1,74 @@
 //! Sweeps, which finish interrupted flows.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
+use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
 use super::{Attempt, Bounds, earlier};
-use crate::error::Error;
+use crate::{error::Error, mongo::expression::count};
 
 /// Time after which a gateway's pass begins no further item of a list, because other rooms wait for this one.
 const PASS: Duration = Duration::from_secs(5);
+/// Number of items of one time that stay from which a pass goes on behind that time: each page has all of them once more.
+const OF_ONE_TIME: usize = 1_000;
 
 /// Where the next pass goes on with the lists that a pass didn't read to the end. Each gateway keeps its own in memory: after
 /// its start a list begins at the front.
 #[derive(Debug, Default)]
 pub struct Places {
-    times: Noted<DateTime>,
+    times: Noted<Place>,
     names: Noted<String>,
 }
 
-/// Times or names of items, by the names of their lists.
+/// A place in a list that is ordered by time.
+#[derive(Debug)]
+struct Place {
+    from: DateTime,
+    /// The names of the items of this time that were tried.
+    tried: HashSet<String>,
+}
+
+impl Place {
+    /// The front of a list.
+    fn front() -> Self {
+        Self { from: DateTime::from_millis(0), tried: HashSet::new() }
+    }
+
+    /// The place of a time, in a pass that has read a page with this time and tried these items.
+    fn at(from: DateTime, read: &[Read], tried: &HashSet<String>) -> Self {
+        let again = read.iter().filter(|one| one.at == Some(from) && tried.contains(&one.name));
+        Self { from, tried: again.map(|one| one.name.clone()).collect() }
+    }
+}
+
+/// Name and time of an item of a page.
+struct Read {
+    name: String,
+    at: Option<DateTime>,
+}
+
+/// How many items of a list a pass reads at once, and how many of them it finishes side by side.
+#[derive(Debug, Clone, Copy)]
+pub struct Pages {
+    /// Number of items that one command reads.
+    pub limit: i64,
+    /// Number of items that are finished at the same time.
+    pub side_by_side: usize,
+}
+
+impl From<i64> for Pages {
+    /// Pages of up to this many items, which are finished one after the other.
+    fn from(limit: i64) -> Self {
+        Self { limit, side_by_side: 1 }
+    }
+}
+
+/// Places or names of items, by the names of their lists.
 #[derive(Debug)]
 struct Noted<T>(Mutex<HashMap<String, T>>);
 
@@ -102,8 +148,8 @@ impl Sweep {
         earlier(self.now, ago)
     }
 
-    /// Finishes each item of a list. `name` returns the item's name for the log. `finish` returns whether it
-    /// finished the item.
+    /// Finishes each item of a list that is read as a whole; another list needs [`each_page`](Self::each_page). `name` returns
+    /// the item's name for the log. `finish` returns whether it finished the item.
     pub async fn each<T, F>(
         &mut self,
         found: Result<Vec<T>, Error>,
@@ -124,14 +170,19 @@ impl Sweep {
         }
     }
 
-    /// Finishes the items of a list page by page, for items that can stay at the front of the list, such as a refund that
-    /// can't be paid now. `what` is the name of the list, which no other list of the room has. `page` reads a page of up to
-    /// `limit` items from a time on, oldest first, and `at` returns the time of an item. The next page begins at the last time of the
-    /// one before.
+    /// Finishes the items of a list page by page. Some can stay at the front of the list, such as a refund that can't be paid
+    /// now, or one that fails each time: those behind them don't wait for them. `what` is the name of the list, which no other
+    /// list of the room has. `page` reads a page of items from a time on, oldest first: up to its second argument, which is the
+    /// limit of `pages` or more. `at` returns the time of an item, which isn't before the first argument. `name` returns a name
+    /// that no other item has; a pass tries an item once.
     ///
-    /// In a [`limited`](Self::limited) pass no further item begins after five seconds, except those of the same time. The next pass
-    /// goes on there, and after the end of the list one begins at the front again. So items that stay don't hold up those behind
-    /// them for ever, even if each takes as long as a call of a service that doesn't answer.
+    /// The next page begins at the last time of the one before. So it has the items of this time that stay once more, and it is
+    /// that much longer. After a thousand of them the pass goes on behind this time; a later pass reads the rest, once those before
+    /// are finished.
+    ///
+    /// In a [`limited`](Self::limited) pass no further item begins after five seconds. The next pass goes on there, and after the
+    /// end of the list one begins at the front again. So items that stay don't hold up those behind them for ever, even if each
+    /// takes as long as a call of a service that doesn't answer.
     ///
     /// If the time is in elements of an array, no sort by it can use an index
     /// ([`list_elements_between`](crate::mongo::Collection::list_elements_between)). Behind a router a page then isn't the oldest
@@ -140,8 +191,8 @@ impl Sweep {
     pub async fn each_page<T, L, F>(
         &mut self,
         what: &str,
-        limit: i64,
-        mut page: impl FnMut(DateTime) -> L,
+        pages: impl Into<Pages>,
+        mut page: impl FnMut(DateTime, i64) -> L,
         at: impl Fn(&T, DateTime) -> Option<DateTime>,
         name: impl Fn(&T) -> String,
         mut finish: impl FnMut(T) -> F,
@@ -149,39 +200,58 @@ impl Sweep {
         L: Future<Output = Result<Vec<T>, Error>>,
         F: Future<Output = Result<bool, Error>>,
     {
+        let Pages { limit, side_by_side } = pages.into();
         let list = format!("{}: {what}", self.room);
         let since = Instant::now();
-        let mut from = self.places.times.take(&list).unwrap_or(DateTime::from_millis(0));
+        let place = self.places.times.take(&list).unwrap_or_else(Place::front);
+        let (mut from, mut tried, mut has_begun) = (place.from, place.tried, false);
+        // Number of items that the next page has once more.
+        let mut again = tried.len();
         loop {
-            let found = match page(from).await {
+            let wanted = limit.saturating_add(count(again));
+            let found = match Box::pin(page(from, wanted)).await {
                 Ok(found) => found,
                 Err(error) => return self.note(what, Err(error)),
             };
-            let is_full = i64::try_from(found.len()) == Ok(limit);
-            let times: Vec<_> = found.iter().map(|item| at(item, from)).collect();
-            let end = times.iter().flatten().max().copied();
-            for (position, item) in found.into_iter().enumerate() {
-                // Items of one time are tried together, because the next pass can't begin between them.
-                if let Some(last) = position.checked_sub(1)
-                    && let (Some(last), Some(next)) = (times[last], times[position])
-                    && next > last
-                    && since.elapsed() >= self.time
-                {
-                    return self.places.times.note(list, next);
+            let read = found.iter().map(|item| Read { name: name(item), at: at(item, from) });
+            let read: Vec<Read> = read.collect();
+            let untried =
+                found.into_iter().zip(&read).filter(|(_, one)| !tried.contains(&one.name));
+            let mut untried = untried.collect::<Vec<_>>().into_iter();
+            let (is_new, mut finished) = (!untried.as_slice().is_empty(), HashSet::new());
+            let time = |one: &Read| one.at.unwrap_or(from);
+            while let Some(next) = untried.as_slice().iter().map(|(_, one)| time(one)).min() {
+                if has_begun && since.elapsed() >= self.time {
+                    return self.places.times.note(list, Place::at(next, &read, &tried));
                 }
-                let name = name(&item);
-                let done = finish(item).await;
-                self.add(&name, done);
+                has_begun = true;
+                let (mut names, mut running) = (Vec::new(), Vec::new());
+                for (item, one) in untried.by_ref().take(side_by_side.max(1)) {
+                    names.push(&one.name);
+                    running.push(Box::pin(finish(item)));
+                }
+                let done = join_all(running).await;
+                for (name, done) in names.into_iter().zip(done) {
+                    if matches!(done, Ok(true)) {
+                        finished.insert(name);
+                    }
+                    self.add(name, done);
+                    tried.insert(name.clone());
+                }
             }
-            match end {
-                Some(end) if is_full && end > from => from = end,
-                // A page whose items all have one time would be read again for ever. If more items have this time, a later pass
-                // reads them, once those before them are finished. Those behind them don't wait for that.
-                Some(end) if is_full => from = DateTime::from_millis(end.timestamp_millis() + 1),
-                _ => return,
-            }
+            let last = read.iter().filter_map(|one| one.at).max();
+            let is_full = count(read.len()) >= wanted;
+            let Some(end) = last.filter(|end| is_full && *end >= from) else { return };
+            let stays = |one: &&Read| one.at == Some(end) && !finished.contains(&one.name);
+            let stay = read.iter().filter(stays).count();
+            // The time rises, or a page has new items, or it is longer than the one before: the pass comes to an end.
+            (from, again) = if end > from || (stay < OF_ONE_TIME && (is_new || stay > again)) {
+                (end, stay)
+            } else {
+                (DateTime::from_millis(end.timestamp_millis().saturating_add(1)), 0)
+            };
             if since.elapsed() >= self.time {
-                return self.places.times.note(list, from);
+                return self.places.times.note(list, Place::at(from, &read, &tried));
             }
         }
     }
@@ -256,6 +326,8 @@ impl Sweep {
 
 #[cfg(test)]
 mod tests {
+    use std::{cell::RefCell, collections::BTreeSet};
+
     use super::*;
 
     fn a_sweep() -> Sweep {
@@ -265,43 +337,123 @@ mod tests {
         Sweep::at(DateTime::from_millis(1_000), bounds)
     }
 
-    fn of_millis(millis: &[i64]) -> Vec<DateTime> {
-        millis.iter().copied().map(DateTime::from_millis).collect()
+    /// The items that a pass tries, in pages of two. None of them is ever finished. The time of an item in milliseconds is a
+    /// tenth of its number.
+    async fn pass(places: &Arc<Places>, time: Duration, all: &[i64]) -> Vec<i64> {
+        pass_of(places, time, all, 2_i64.into()).await
     }
 
-    /// The items that a pass reads, in pages of two. None of them is ever finished.
-    async fn pass(places: &Arc<Places>, time: Duration, all: &[i64]) -> Vec<DateTime> {
+    async fn pass_of(places: &Arc<Places>, time: Duration, all: &[i64], pages: Pages) -> Vec<i64> {
         let mut seen = Vec::new();
         let mut sweep = Sweep { time, ..a_sweep().limited("room", Arc::clone(places)) };
-        let page = |from: DateTime| {
-            let rest = of_millis(all).into_iter().filter(move |at| *at >= from);
-            std::future::ready(Ok(rest.take(2).collect()))
+        let page = |from: DateTime, limit: i64| {
+            let rest = all.iter().copied().filter(move |item| time_of(*item) >= from);
+            let limit = usize::try_from(limit).expect("a limit");
+            std::future::ready(Ok(rest.take(limit).collect()))
         };
-        let finish = |at: DateTime| {
-            seen.push(at);
-            std::future::ready(Ok(false))
+        let finish = |item: i64| {
+            seen.push(item);
+            // What fails doesn't hold up the rest.
+            std::future::ready(if item % 2 == 0 {
+                Ok(false)
+            } else {
+                Err(Error::internal("failed"))
+            })
         };
-        sweep.each_page("items", 2, page, |at, _| Some(*at), ToString::to_string, finish).await;
+        sweep
+            .each_page("items", pages, page, |item, _| Some(time_of(*item)), i64::to_string, finish)
+            .await;
         seen
+    }
+
+    fn time_of(item: i64) -> DateTime {
+        DateTime::from_millis(item / 10)
     }
 
     #[tokio::test]
     async fn a_pass_without_time_tries_one_item_and_the_next_goes_on() {
         let places = Arc::default();
-        let all = [1, 2, 3, 4];
-        for expected in [1, 2, 3, 4, 1] {
-            assert_eq!(pass(&places, Duration::ZERO, &all).await, of_millis(&[expected]));
+        let all = [10, 20, 30, 40];
+        for expected in [10, 20, 30, 40, 10] {
+            assert_eq!(pass(&places, Duration::ZERO, &all).await, [expected]);
         }
         // With time it goes on to the end, and the next pass begins at the front.
-        for expected in [[2, 3, 3, 4, 4].as_slice(), &[1, 2, 2, 3, 3, 4, 4]] {
-            assert_eq!(pass(&places, Duration::MAX, &all).await, of_millis(expected));
+        for expected in [[20, 30, 40].as_slice(), &all] {
+            assert_eq!(pass(&places, Duration::MAX, &all).await, expected);
         }
         // Another list has a place of its own.
-        assert_eq!(places.times.take("room: others"), None);
-        // Items of one time are tried together. If they fill a page, it is read once more: there may be more of this time.
-        for expected in [[1, 1].as_slice(), &[1, 1], &[2], &[1, 1]] {
-            assert_eq!(pass(&places, Duration::ZERO, &[1, 1, 2]).await, of_millis(expected));
+        assert!(places.times.take("room: others").is_none());
+    }
+
+    #[tokio::test]
+    async fn a_pass_without_time_goes_on_between_items_of_one_time() {
+        let places = Arc::default();
+        let all = [10, 11, 12, 13, 14, 20];
+        for expected in [10, 11, 12, 13, 14, 20, 10] {
+            assert_eq!(pass(&places, Duration::ZERO, &all).await, [expected]);
         }
+        assert_eq!(pass(&places, Duration::MAX, &all).await, [11, 12, 13, 14, 20]);
+    }
+
+    #[tokio::test]
+    async fn items_side_by_side_are_each_tried_once() {
+        let places = Arc::default();
+        let all = [10, 11, 12, 20, 30];
+        let pages = Pages { limit: 3, side_by_side: 2 };
+        for expected in [[10, 11].as_slice(), &[12, 20], &[30], &[10, 11]] {
+            assert_eq!(pass_of(&places, Duration::ZERO, &all, pages).await, expected);
+        }
+        assert_eq!(pass_of(&places, Duration::MAX, &all, pages).await, [12, 20, 30]);
+    }
+
+    #[tokio::test]
+    async fn more_items_of_one_time_than_a_pass_tries_dont_hold_up_those_behind() {
+        let many = count(2 * OF_ONE_TIME);
+        let mut sweep = a_sweep();
+        // All but the last two have one time.
+        let of = |item: i64| DateTime::from_millis(if item < many { 1 } else { item });
+        let page = |from: DateTime, limit: i64| {
+            let rest = (0..many + 2).filter(move |item| of(*item) >= from);
+            std::future::ready(Ok(rest.take(usize::try_from(limit).expect("a limit")).collect()))
+        };
+        let mut seen = Vec::new();
+        let finish = |item: i64| {
+            seen.push(item);
+            std::future::ready(Ok(false))
+        };
+        sweep
+            .each_page("items", 100_i64, page, |item, _| Some(of(*item)), i64::to_string, finish)
+            .await;
+        let tried = count(seen.len());
+        assert!(tried >= count(OF_ONE_TIME) && tried < many, "{tried}");
+        assert_eq!(seen[seen.len() - 2..], [many, many + 1]);
+    }
+
+    #[tokio::test]
+    async fn more_items_of_one_time_are_all_finished() {
+        let all = 0..count(2 * OF_ONE_TIME);
+        let left: RefCell<BTreeSet<i64>> = RefCell::new(all.clone().collect());
+        let page = |from: DateTime, limit: i64| {
+            let limit = if from > DateTime::from_millis(1) { 0 } else { limit };
+            let limit = usize::try_from(limit).expect("a limit");
+            std::future::ready(Ok(left.borrow().iter().copied().take(limit).collect()))
+        };
+        let at = |_: &i64, _| Some(DateTime::from_millis(1));
+        let finish = |item: i64| std::future::ready(Ok(left.borrow_mut().remove(&item)));
+        let mut sweep = a_sweep();
+        sweep.each_page("items", 100_i64, page, at, i64::to_string, finish).await;
+        assert_eq!(sweep.finished().ok(), u64::try_from(all.end).ok());
+    }
+
+    #[tokio::test]
+    async fn a_page_that_ignores_the_time_comes_to_an_end() {
+        let mut sweep = a_sweep();
+        let page = |_: DateTime, limit: i64| std::future::ready(Ok((10..10 + limit).collect()));
+        let finish = |_: i64| std::future::ready(Ok(true));
+        sweep
+            .each_page("items", 2_i64, page, |item, _| Some(time_of(*item)), i64::to_string, finish)
+            .await;
+        assert!(sweep.finished().is_ok());
     }
 
     /// The names that a pass works on.
@@ -335,19 +487,22 @@ mod tests {
 
     #[tokio::test]
     async fn items_of_one_time_that_stay_dont_hold_up_those_behind() {
-        let seen = pass(&Arc::default(), Duration::MAX, &[1, 1, 1, 2, 3]).await;
-        assert_eq!(seen, of_millis(&[1, 1, 1, 1, 2, 3, 3]));
+        let all = [10, 11, 12, 13, 14, 20, 30];
+        assert_eq!(pass(&Arc::default(), Duration::MAX, &all).await, all);
     }
 
     #[tokio::test]
     async fn a_page_that_cant_be_read_is_no_place_to_go_on() {
         let places = Arc::new(Places::default());
-        places.times.note("room: items".to_owned(), DateTime::from_millis(3));
+        let place = Place { from: DateTime::from_millis(3), tried: HashSet::new() };
+        places.times.note("room: items".to_owned(), place);
         let mut sweep = a_sweep().limited("room", Arc::clone(&places));
-        let page = |_| std::future::ready(Err(Error::internal("unread")));
-        let finish = |_: DateTime| std::future::ready(Ok(true));
-        sweep.each_page("items", 2, page, |at, _| Some(*at), ToString::to_string, finish).await;
+        let page = |_, _| std::future::ready(Err(Error::internal("unread")));
+        let finish = |_: i64| std::future::ready(Ok(true));
+        sweep
+            .each_page("items", 2_i64, page, |item, _| Some(time_of(*item)), i64::to_string, finish)
+            .await;
         assert!(sweep.finished().is_err());
-        assert_eq!(places.times.take("room: items"), None);
+        assert!(places.times.take("room: items").is_none());
     }
 }

@@ -18,7 +18,6 @@ use super::{
     batcher::received,
     driver::{Raw, as_document, decode},
     expression,
-    keyset::{self, SortKey},
     loader::{Loader, Timed},
     lookup, migrations, observe, read_bytes,
 };
@@ -97,8 +96,8 @@ impl<T: Stored> Collection<T> {
         Ok(self.list(List { limit: 1, ..list }).await?.pop())
     }
 
-    /// Returns documents whose time in `field` is before `before`, for sweeps. The index `hint` begins with the
-    /// field and returns the oldest first. The read isn't sorted: a sort by the least element of an array
+    /// Returns documents whose time in `field` is before `before`, for sweeps that put what fails behind the others. The index
+    /// `hint` begins with the field and returns the oldest first. The read isn't sorted: a sort by the least element of an array
     /// couldn't use the index.
     pub fn list_older(
         &self,
@@ -137,39 +136,6 @@ impl<T: Stored> Collection<T> {
         let filter = doc! { field: { "$lt": before } };
         let between = Some((doc! { field: from }, doc! { field: before }));
         self.list(List { filter, limit, hint: Some(hint), between, ..List::default() })
-    }
-
-    /// Returns the `_id`s of all matching documents in the order of `keys`, a batch at a time. The keys are fields
-    /// of the documents, not of parts of them, and the last one is unique.
-    pub async fn ids(
-        &self,
-        filter: Document,
-        keys: &[SortKey],
-        hint: Option<&'static str>,
-    ) -> Result<Vec<String>, Error> {
-        let projection =
-            Some(keyset::sort(keys).into_iter().map(|(key, _)| (key, 1.into())).collect());
-        let read = List {
-            filter,
-            sort: keyset::sort(keys),
-            limit: BATCH.into(),
-            projection,
-            hint,
-            ..List::default()
-        };
-        let (mut ids, mut next) = (Vec::new(), read.clone());
-        loop {
-            let found = self.list_raw(next).await?;
-            let found = found.iter().map(decode).collect::<Result<Vec<Document>, _>>()?;
-            let Some(last) = found.last() else { return Ok(ids) };
-            let values: Vec<Bson> =
-                keys.iter().map(|(key, _)| last.get(key).cloned().unwrap_or(Bson::Null)).collect();
-            next =
-                List { filter: keyset::beyond(read.filter.clone(), keys, &values), ..read.clone() };
-            for document in &found {
-                ids.push(document.get_str("_id").map_err(Error::internal)?.to_owned());
-            }
-        }
     }
 
     /// Like [`Self::list`], each with the server's time. `shape` is the expression of the returned document;

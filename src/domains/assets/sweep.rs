@@ -17,7 +17,7 @@ use crate::{
     flow::{Bounds, Sweep, earlier, lease::Lease},
 };
 
-/// Maximum number of documents of each kind per pass.
+/// Number of documents of one kind that one command reads.
 const MAX: i64 = 100;
 /// Blobs that are examined together.
 const PAGE: usize = 500;
@@ -29,8 +29,10 @@ const SEARCH: &str = "assets.blobs";
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let id = |asset: &AssetDocument| asset.id.clone();
     // Uploads that haven't been renewed for too long.
-    let (stall, index) = (stall(app), ("upload.at", "upload_at"));
-    let stalled = assets(app).list_older(index, sweep.earlier(stall), MAX).await;
+    let (stall, by) = (stall(app), ("upload.at", "upload_at"));
+    let stalled_before = sweep.earlier(stall);
+    let stalled = |from, limit| assets(app).list_between(by, from, stalled_before, limit);
+    let at = |asset: &AssetDocument, _| asset.upload.as_ref().map(|upload| upload.at);
     let abort = |asset: AssetDocument| async move {
         let Some(upload) = &asset.upload else { return Ok(false) };
         let abort = store::abort(app, &asset.id, &upload.token, Some(stall));
@@ -39,35 +41,51 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
             None => Ok(false),
         }
     };
-    sweep.each(stalled, id, abort).await;
+    sweep.each_page("uploads", MAX, stalled, at, id, abort).await;
 
-    // Interrupted removals of blobs, and deletions into which no attempt can still write.
-    for index in [("outbox.at", "outbox_at"), ("deleting", "deleting")] {
-        let left = assets(app).list_older(index, sweep.unchanged_before(), MAX).await;
-        let finish = |asset: AssetDocument| async move {
-            dispose(app, &asset).await?;
-            if index.0 == "deleting" && asset.deleted_at.is_some() {
-                if let Some(discussion) = &asset.discussion {
-                    comments::operations::forget(app, &discussion.id).await?;
-                }
-                store::settle_deletion(app, &asset.id).held().await?;
-            }
-            Ok(true)
-        };
-        sweep.each(left, id, finish).await;
-    }
+    sweep_left(app, sweep).await;
 
     // Tombstones of deletions whose ops aren't remembered any more.
     sweep.count("tombstones", store::remove_tombstones(app, sweep.ops_expired_before()).await);
 
     // Retired blobs that no download can still be reading.
-    let index = ("metadata.removeAfter", "removeAfter");
-    let retired = blobs(app).list_older(index, sweep.now(), MAX).await;
+    let (by, now) = (("metadata.removeAfter", "removeAfter"), sweep.now());
+    let retired = |from, limit| blobs(app).list_between(by, from, now, limit);
+    let at = |blob: &BlobDocument, _| blob.metadata.remove_after;
+    let hex = |blob: &BlobDocument| blob.id.to_hex();
     let remove = |blob: BlobDocument| async move { discard(app, blob.id).await };
-    sweep.each(retired, |blob| blob.id.to_hex(), remove).await;
+    sweep.each_page("retired blobs", MAX, retired, at, hex, remove).await;
 
     let unnamed = sweep_unnamed(app, sweep).await;
     sweep.note("unnamed blobs", unnamed);
+}
+
+/// Finishes interrupted removals of blobs, and deletions into which no attempt can still write.
+async fn sweep_left(app: &App, sweep: &mut Sweep) {
+    let before = sweep.unchanged_before();
+    let id = |asset: &AssetDocument| asset.id.clone();
+    let by = ("outbox.at", "outbox_at");
+    let owing = |from, limit| assets(app).list_elements_between(by, from, before, limit);
+    let oldest = |asset: &AssetDocument, from: DateTime| {
+        asset.outbox.iter().map(|removal| removal.at).filter(|at| *at >= from).min()
+    };
+    let finish = |asset: AssetDocument| async move { dispose(app, &asset).await.map(|()| true) };
+    sweep.each_page("removals of blobs", MAX, owing, oldest, id, finish).await;
+
+    let by = ("deleting", "deleting");
+    let deleting = |from, limit| assets(app).list_between(by, from, before, limit);
+    let at = |asset: &AssetDocument, _| asset.deleting;
+    let finish = |asset: AssetDocument| async move {
+        dispose(app, &asset).await?;
+        if asset.deleted_at.is_some() {
+            if let Some(discussion) = &asset.discussion {
+                comments::operations::forget(app, &discussion.id).await?;
+            }
+            store::settle_deletion(app, &asset.id).held().await?;
+        }
+        Ok(true)
+    };
+    sweep.each_page("deletions", MAX, deleting, at, id, finish).await;
 }
 
 fn stall(app: &App) -> Duration {

@@ -157,7 +157,8 @@ async fn close<B: Basket>(app: &App, basket: &B, attempt: &Attempt) -> Result<B>
 pub async fn sweep<B: Basket>(app: &App, sweep: &mut Sweep) {
     let unchanged_before = sweep.unchanged_before();
     let by = ("outbox.at", "outbox_at");
-    let list = |from| baskets::<B>(app).list_elements_between(by, from, unchanged_before, BATCH);
+    let list =
+        |from, limit| baskets::<B>(app).list_elements_between(by, from, unchanged_before, limit);
     let oldest = |basket: &B, from: DateTime| basket.oldest_due(from);
     let id = |basket: &B| basket.id().to_owned();
     let settle = |basket: B| async move { carry_out::<B>(app, basket.id()).await };
@@ -182,7 +183,7 @@ pub async fn sweep_untouched<B: Basket, F>(
 ) where
     F: Future<Output = Result<bool>>,
 {
-    let list = |from| store::list_untouched::<B>(app, state, from, before);
+    let list = |from, limit| store::list_untouched::<B>(app, state, from, before, limit);
     let at = |basket: &B, _| Some(basket.modified_at());
     let id = |basket: &B| basket.id().to_owned();
     sweep.each_page(&format!("baskets that are {state}"), BATCH, list, at, id, finish).await;

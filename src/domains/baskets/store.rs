@@ -39,10 +39,11 @@ pub(super) async fn list_untouched<B: Basket>(
     state: State,
     from: DateTime,
     before: DateTime,
+    limit: i64,
 ) -> Result<Vec<B>> {
     let filter = doc! { "state": state, "modifiedAt": { "$gte": from, "$lt": before } };
     let sort = doc! { "modifiedAt": 1, "_id": 1 };
-    baskets(app).list(List { filter, sort, limit: BATCH, ..List::default() }).await
+    baskets(app).list(List { filter, sort, limit, ..List::default() }).await
 }
 
 /// The part of a basket by which the sweep finds its checkout.

@@ -18,16 +18,26 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     let sku = |product: &ProductDocument| product.sku.clone();
     let products = products(app);
-    for index in [("copying.at", "copying"), ("outbox.at", "outbox")] {
-        let left = products.list_older(index, before, LIMIT).await;
-        sweep.each(left, sku, |product| async move { finish_one(app, &product.sku).await }).await;
-    }
-    let claims = store::claims(app).list_older(("claimedAt", "claimed"), before, LIMIT).await;
+    let finish = |product: ProductDocument| async move { finish_one(app, &product.sku).await };
+    let copying =
+        |from, limit| products.list_between(("copying.at", "copying"), from, before, limit);
+    let at = |product: &ProductDocument, _| product.copying.as_ref().map(|mark| mark.at);
+    sweep.each_page("copies", LIMIT, copying, at, sku, finish).await;
+    let owing =
+        |from, limit| products.list_elements_between(("outbox.at", "outbox"), from, before, limit);
+    let oldest = |product: &ProductDocument, from: DateTime| {
+        product.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
+    };
+    sweep.each_page("works", LIMIT, owing, oldest, sku, finish).await;
+    let claims = store::claims(app);
+    let claimed = |from, limit| claims.list_between(("claimedAt", "claimed"), from, before, limit);
+    let at = |claim: &SlugDocument, _| claim.claimed_at;
     let slug = |claim: &SlugDocument| claim.slug.clone();
-    sweep.each(claims, slug, |claim| finish_claim(app, claim)).await;
+    let finish = |claim| finish_claim(app, claim);
+    sweep.each_page("claims of slugs", LIMIT, claimed, at, slug, finish).await;
     // A deleted product stays at the front while stock of its variants is reserved.
     let by = ("deletedAt", "deleted");
-    let deleted = |from| products.list_between(by, from, before, LIMIT);
+    let deleted = |from, limit| products.list_between(by, from, before, limit);
     let at = |product: &ProductDocument, _| product.deleted_at;
     let remove = |product| async move { remove(app, &product, before).await };
     sweep.each_page("deleted products", LIMIT, deleted, at, sku, remove).await;

@@ -173,6 +173,7 @@ impl Branch for CategoryDocument {
     const SLUG: &'static str = "slug";
     const PATH: &'static str = "path";
     const HAS_CHILDREN: &'static str = "the category has categories below it";
+    const OUTBOX: &'static str = "outbox_at";
 
     fn id(&self) -> &str {
         &self.id

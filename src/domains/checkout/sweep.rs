@@ -8,7 +8,10 @@ use crate::{
     app::App,
     domains::{
         baskets::{self, Basket, CheckedOut, State},
-        transfers::{self, operations::Held},
+        transfers::{
+            self,
+            operations::{Held, Holding, OpenAuthorisation},
+        },
     },
     error::Result,
     flow::Sweep,
@@ -25,13 +28,14 @@ pub async fn sweep_checkouts<S: Sale>(app: &App, sweep: &mut Sweep) {
     let finish =
         |basket: CheckedOut<S::Basket>| async move { finish::<S>(app, &basket.id, before).await };
     for state in [State::Pending, State::Voiding, State::Paid] {
-        let list =
-            |from| baskets::list_overdue::<S::Basket>(app, state, from, overdue_before, BATCH);
+        let list = |from, limit| {
+            baskets::list_overdue::<S::Basket>(app, state, from, overdue_before, limit)
+        };
         let what = format!("checkouts that are {state}");
         sweep.each_page(&what, BATCH, list, at, id, finish).await;
     }
     if tells_apart::<S::Basket>() {
-        let list = |from| baskets::list_decided::<S::Basket>(app, from, before, BATCH);
+        let list = |from, limit| baskets::list_decided::<S::Basket>(app, from, before, limit);
         sweep.each_page("checkouts that are decided", BATCH, list, at, id, finish).await;
     }
 }
@@ -59,16 +63,34 @@ async fn finish<S: Sale>(app: &App, id: &str, before: DateTime) -> Result<bool> 
     Ok(is_overdue)
 }
 
-/// Releases money that is held for a checkout that hasn't decided.
+/// Releases money that is held for a checkout that hasn't decided. Holds of other rooms, and those that can't be released now,
+/// stay at the front.
 pub async fn sweep_holds<S: Sale>(app: &App, sweep: &mut Sweep) {
-    let holds = transfers::operations::holds_before(app, sweep.unchanged_before(), BATCH).await;
-    let own = holds.map(|holds| {
-        let named = |held: Held| Some((S::basket_of(&held.cart)?.to_owned(), held));
-        holds.into_iter().filter_map(named).collect::<Vec<_>>()
-    });
-    let release =
-        |(basket, held): (String, Held)| async move { release::<S>(app, &basket, &held).await };
-    sweep.each(own, |(basket, _)| basket.clone(), release).await;
+    let before = sweep.unchanged_before();
+    let list = |from, limit| transfers::operations::holdings(app, from, before, limit);
+    let at = |found: &Holding, _: DateTime| Some(found.at);
+    let account = |found: &Holding| found.account.clone();
+    let release = |found: Holding| async move { release_each::<S>(app, &found).await };
+    sweep.each_page("holds of money", BATCH, list, at, account, release).await;
+}
+
+/// Releases the holds of an account that are of this room. Returns whether there was one to release.
+async fn release_each<S: Sale>(app: &App, found: &Holding) -> Result<bool> {
+    if found.holds.is_empty() {
+        transfers::operations::correct_holding(app, &found.account).await?;
+        return Ok(false);
+    }
+    let (mut done, mut failed) = (false, None);
+    for held in &found.holds {
+        let Some(basket) = S::basket_of(&held.cart) else { continue };
+        match release::<S>(app, basket, held).await {
+            Ok(is_released) => done |= is_released,
+            Err(error) => {
+                failed.get_or_insert(error);
+            }
+        }
+    }
+    failed.map_or(Ok(done), Err)
 }
 
 /// Releases a hold unless its checkout has decided. Its attempt has ended, and a repeat of the call can't decide any more once
@@ -88,21 +110,24 @@ async fn release<S: Sale>(app: &App, basket: &str, held: &Held) -> Result<bool> 
     transfers::operations::release(app, account, payment).await.map(|()| true)
 }
 
-/// Voids authorisations of the ledger that belong to no checkout.
+/// Voids authorisations of the ledger that belong to no checkout. Those of other rooms, and those that can't be voided now, stay
+/// at the front.
 pub async fn sweep_authorisations<S: Sale>(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    let mut open = transfers::operations::open_authorisations(app, before, BATCH).await;
-    if let Ok(open) = &mut open {
-        open.retain(|(_, holder)| S::answers_for(holder.as_deref()));
+    let list = |from, limit| transfers::operations::open_authorisations(app, from, before, limit);
+    let at = |open: &OpenAuthorisation, _: DateTime| Some(open.at);
+    let id = |open: &OpenAuthorisation| open.id.clone();
+    let void = |open: OpenAuthorisation| async move { void::<S>(app, &open).await };
+    sweep.each_page("authorisations", BATCH, list, at, id, void).await;
+}
+
+/// Voids an authorisation that is of this room and belongs to no checkout. Returns whether it is one.
+async fn void<S: Sale>(app: &App, open: &OpenAuthorisation) -> Result<bool> {
+    let holder = open.holder.as_deref();
+    if !S::answers_for(holder) || S::has_payment(app, holder, &open.id).await? {
+        return Ok(false);
     }
-    let void = |(id, holder): (String, Option<String>)| async move {
-        let is_owned = S::has_payment(app, holder.as_deref(), &id).await?;
-        if !is_owned {
-            transfers::operations::void(app, &id).await?;
-        }
-        Ok(!is_owned)
-    };
-    sweep.each(open, |(id, _)| id.clone(), void).await;
+    transfers::operations::void(app, &open.id).await.map(|()| true)
 }
 
 /// Whether the payment belongs to the basket's checkout, which is in progress or complete.

@@ -4,26 +4,67 @@
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::{LAYOUTS, Mark},
+    documents::{CommentDocument, Layout, Mark, PageDocument, ParentKind},
     operations::{drive, settle},
     store::{self, DiscussionHandle},
 };
 use crate::{app::App, error::Result, flow::Sweep};
 
-/// Comments and discussions per pass.
+/// Number of documents of one kind that one command reads.
 const LIMIT: i64 = 100;
 
 /// Applies outboxes of comments, finishes migrations, and removes old marks.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    for layout in LAYOUTS {
-        let due = store::list_due(app, layout, before, LIMIT).await;
-        let finish = |comment| async move { drive(app, layout, comment).await };
-        sweep.each(due, |comment| comment.id.clone(), finish).await;
-    }
-    let touched = store::list_touched(app, before, LIMIT).await;
+    let due = |from, limit| store::list_due(app, from, before, limit);
+    let at = |comment: &CommentDocument, _| comment.due.as_ref().map(|due| due.at);
+    let key = |comment: &CommentDocument| comment.key.clone();
+    let finish = |comment| async move { drive(app, Layout::PerDocument, comment).await };
+    sweep.each_page("comments", LIMIT, due, at, key, finish).await;
+
+    let due = |from, limit| store::list_due_pages(app, from, before, limit);
+    let oldest = |page: &PageDocument, from: DateTime| {
+        let times = page.entries.iter().filter_map(|comment| comment.due.as_ref());
+        times.map(|due| due.at).filter(|at| *at >= from).min()
+    };
+    let key = |page: &PageDocument| page.key.clone();
+    let finish = |page: PageDocument| drive_each(app, Layout::Paged, page.entries, before);
+    sweep.each_page("pages", LIMIT, due, oldest, key, finish).await;
+
     let key = |discussed: &DiscussionHandle<'_>| discussed.parent.key.clone();
-    sweep.each(touched, key, |discussed| settle_one(discussed, before)).await;
+    let at = |discussed: &DiscussionHandle<'_>, _: DateTime| discussed.touched_at;
+    for kind in ParentKind::all() {
+        let touched = |from, limit| store::list_touched(app, kind, from, before, limit);
+        let finish = |discussed: DiscussionHandle<'_>| {
+            drive_each(app, Layout::Embedded, discussed.discussion.entries, before)
+        };
+        let what = format!("embedded comments: {}", kind.name());
+        sweep.each_page(&what, LIMIT, touched, at, key, finish).await;
+        let what = format!("discussions: {}", kind.name());
+        let settle = |discussed| settle_one(discussed, before);
+        sweep.each_page(&what, LIMIT, touched, at, key, settle).await;
+    }
+}
+
+/// Applies the overdue outboxes of comments. What fails doesn't hold up the others. Returns whether any was applied.
+async fn drive_each(
+    app: &App,
+    layout: Layout,
+    comments: Vec<CommentDocument>,
+    before: DateTime,
+) -> Result<bool> {
+    let is_due =
+        |comment: &CommentDocument| comment.due.as_ref().is_some_and(|due| due.at < before);
+    let (mut done, mut failed) = (false, None);
+    for comment in comments.into_iter().filter(is_due) {
+        match drive(app, layout, comment).await {
+            Ok(is_applied) => done |= is_applied,
+            Err(error) => {
+                failed.get_or_insert(error);
+            }
+        }
+    }
+    failed.map_or(Ok(done), Err)
 }
 
 async fn settle_one(discussed: DiscussionHandle<'_>, before: DateTime) -> Result<bool> {

@@ -7,7 +7,7 @@ use super::{
     calendar::{DAY, Month},
     operations, store,
 };
-use crate::{app::App, error::Error, flow::Sweep};
+use crate::{app::App, flow::Sweep};
 
 /// Time for which a month is kept beyond the retention, in milliseconds. It exceeds any command that is under way, and the
 /// difference between clocks.
@@ -21,7 +21,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     match store::months(app).await {
         Ok(months) => {
             if let Some(oldest) = oldest {
-                sweep.count("months", drop_older(app, &months, oldest).await);
+                drop_older(app, sweep, &months, oldest).await;
             }
             let next = Month::of(now + AHEAD);
             if months.contains(&Month::of(now)) && !months.contains(&next) {
@@ -39,14 +39,14 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.note("calls", forgotten.map(|_| ()));
 }
 
-/// Drops the months all of whose events are older than the oldest time. Returns their number.
-async fn drop_older(app: &App, months: &[Month], oldest: i64) -> Result<u64, Error> {
-    let mut dropped = 0;
-    for month in months.iter().filter(|month| month.end() + SLACK <= oldest) {
-        store::drop_month(app, *month).await?;
-        operations::months::forget(app, *month);
+/// Drops the months all of whose events are older than the oldest time.
+async fn drop_older(app: &App, sweep: &mut Sweep, months: &[Month], oldest: i64) {
+    let old = months.iter().copied().filter(|month| month.end() + SLACK <= oldest).collect();
+    let remove = |month: Month| async move {
+        store::drop_month(app, month).await?;
+        operations::months::forget(app, month);
         tracing::info!(event = "events_dropped", month = %month, "a month of events was dropped");
-        dropped += 1;
-    }
-    Ok(dropped)
+        Ok(true)
+    };
+    sweep.each(Ok(old), Month::to_string, remove).await;
 }

@@ -131,13 +131,15 @@ pub(super) fn withdraw(
     identities(app).guarded(guard, stages)
 }
 
-/// The old names of changes that were committed before `before` and aren't finished.
+/// A page of the old names of changes that were committed at `from` or later and before `before`, and aren't finished.
 pub(super) async fn list_moved(
     app: &App,
+    from: DateTime,
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<IdentityDocument>> {
-    let filter = doc! { "releasedAt": { "$lt": before }, "movedTo": { "$exists": true } };
+    let since = doc! { "$gte": from, "$lt": before };
+    let filter = doc! { "releasedAt": since, "movedTo": { "$exists": true } };
     let sort = doc! { "releasedAt": 1 };
     identities(app).list(List { filter, sort, limit, ..List::default() }).await
 }

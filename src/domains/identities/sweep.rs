@@ -7,15 +7,16 @@ use super::{
 };
 use crate::{app::App, flow::Sweep};
 
-/// Maximum number of each kind per sweep.
+/// Number of documents of one kind that one command reads.
 const MAX: i64 = 100;
 
 /// Ends interrupted changes of names, and removes tombstones.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     let key = |identity: &IdentityDocument| identity.key.clone();
-    let index = ("pending.at", "pending");
-    let pending = store::identities(app).list_older(index, before, MAX).await;
+    let by = ("pending.at", "pending");
+    let pending = |from, limit| store::identities(app).list_between(by, from, before, limit);
+    let at = |identity: &IdentityDocument, _| identity.pending.as_ref().map(|mark| mark.at);
     let end = |pending: IdentityDocument| async move {
         // No attempt can commit a change this old.
         if !end(app, &pending).await?
@@ -25,8 +26,10 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
         }
         Ok(true)
     };
-    sweep.each(pending, key, end).await;
-    let moved = store::list_moved(app, before, MAX).await;
-    sweep.each(moved, key, |old| async move { finish(app, &old).await.map(|_| true) }).await;
+    sweep.each_page("changes that were cut", MAX, pending, at, key, end).await;
+    let moved = |from, limit| store::list_moved(app, from, before, limit);
+    let at = |old: &IdentityDocument, _| old.released_at;
+    let finish = |old: IdentityDocument| async move { finish(app, &old).await.map(|_| true) };
+    sweep.each_page("changes that aren't finished", MAX, moved, at, key, finish).await;
     sweep.count("tombstones", store::remove_tombstones(app, before).await);
 }

@@ -11,7 +11,7 @@ const LIMIT: i64 = 100;
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     let by = ("delivering", "delivering");
-    let list = |from| messages(app).list_between(by, from, before, LIMIT);
+    let list = |from, limit| messages(app).list_between(by, from, before, limit);
     let at = |message: &MessageDocument, _| message.delivering;
     let name = |message: &MessageDocument| format!("message {}", message.id);
     let deliver = |message: MessageDocument| async move { deliver_again(app, &message).await };

@@ -16,7 +16,7 @@ const BATCH: i64 = 100;
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     let by = ("deletionDue", "deletion_due");
-    let list = |from| stocks(app).list_between(by, from, before, BATCH);
+    let list = |from, limit| stocks(app).list_between(by, from, before, limit);
     let at = |stock: &StockDocument, _: DateTime| stock.deletion_due;
     let follow = |stock: StockDocument| async move {
         let generation = stock.deleted.unwrap_or_default();

@@ -22,7 +22,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     checkout::sweep_holds::<SaleOfCart>(app, sweep).await;
     sweep_raises(app, sweep).await;
     let by = ("outbox.at", "outbox_at");
-    let list = |from| orders(app).list_elements_between(by, from, unchanged_before, BATCH);
+    let list = |from, limit| orders(app).list_elements_between(by, from, unchanged_before, limit);
     let oldest = |order: &OrderDocument, from: DateTime| {
         order.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
     };
@@ -40,7 +40,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 async fn sweep_raises(app: &App, sweep: &mut Sweep) {
     let before = sweep.deadline_before();
     let by = ("raises.deadline", "raises_deadline");
-    let list = |from| orders(app).list_elements_between(by, from, before, BATCH);
+    let list = |from, limit| orders(app).list_elements_between(by, from, before, limit);
     let oldest = |order: &OrderDocument, from: DateTime| {
         order.raises.iter().map(|raise| raise.deadline).filter(|at| *at >= from).min()
     };

@@ -1,16 +1,24 @@
 //! Sweep of people: applies overdue changes of names, and removes tombstones that are no longer needed.
 
+use mongodb::bson::DateTime;
+
 use super::{documents::PersonDocument, operations, store};
 use crate::{app::App, flow::Sweep};
 
-/// Documents per pass.
+/// Number of documents that one command reads.
 const LIMIT: i64 = 100;
 
 /// Finishes interrupted fan-outs, and removes tombstones.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    let due = store::people(app).list_older(("outbox.at", "outbox"), before, LIMIT).await;
+    let people = store::people(app);
+    let by = ("outbox.at", "outbox");
+    let due = |from, limit| people.list_elements_between(by, from, before, limit);
+    let oldest = |person: &PersonDocument, from: DateTime| {
+        person.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
+    };
+    let id = |person: &PersonDocument| person.id.clone();
     let spread = |person| async move { operations::spread(app, person).await.map(|_| true) };
-    sweep.each(due, |person: &PersonDocument| person.id.clone(), spread).await;
+    sweep.each_page("names", LIMIT, due, oldest, id, spread).await;
     sweep.count("tombstones", store::remove_tombstones(app, before).await);
 }

@@ -38,7 +38,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 /// Looks at the holds of each screening that it hasn't looked at before, and removes old marks of refunds.
 async fn sweep_screenings(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    let list = |from| store::list_to_sweep(app, from, before, BATCH);
+    let list = |from, limit| store::list_to_sweep(app, from, before, limit);
     let at = |screening: &SweptScreening, _| Some(screening.sweep_at);
     let look = |screening: SweptScreening| async move { look_at(app, &screening, before).await };
     let id = |screening: &SweptScreening| screening.id.clone();
@@ -116,7 +116,7 @@ async fn read_all(app: &App, ids: &[&str]) -> Result<Vec<BookingDocument>, Error
 async fn sweep_cancelled(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     let by = ("cancellingAt", "cancelling_at");
-    let list = |from| screenings(app).list_between(by, from, before, BATCH);
+    let list = |from, limit| screenings(app).list_between(by, from, before, limit);
     let at = |screening: &ScreeningDocument, _| screening.cancelling_at;
     let id = |screening: &ScreeningDocument| screening.id.clone();
     let settle = |screening: ScreeningDocument| async move {
@@ -128,7 +128,7 @@ async fn sweep_cancelled(app: &App, sweep: &mut Sweep) {
 /// Carries on with cancelled receipts.
 async fn sweep_receipts(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    let list = |from| store::list_cancelling(app, from, before, BATCH);
+    let list = |from, limit| store::list_cancelling(app, from, before, limit);
     let at = |receipt: &ReceiptDocument, _| receipt.cancelling_at;
     let settle = |receipt: ReceiptDocument| async move {
         let attempt = app.begin().await?;

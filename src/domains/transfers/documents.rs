@@ -41,6 +41,14 @@ document! {
         pub v: Version<1>,
     }
 
+    /// The part of an account that the sweep of holds reads.
+    pub(super) struct SweptAccount {
+        pub id as "_id": String,
+        pub pending: Vec<Pending>,
+        /// Server time of the oldest hold.
+        pub holds_at: DateTime,
+    } in AccountDocument;
+
     /// The mark of one transfer on an account.
     pub struct Pending {
         /// Id of the transfer.
@@ -121,6 +129,13 @@ document! {
         plain("state_at", "state -at -_id",
             "the transfers in one state, and the sweep of those that were cut"),
     }
+
+    /// The part of a transfer by which the sweep finds it.
+    pub(super) struct SweptTransfer {
+        pub id as "_id": String,
+        /// Server time of the request.
+        pub at: DateTime,
+    } in TransferDocument;
 
     /// State that a transfer reached, with the time.
     #[derive(SimpleObject)]
@@ -315,7 +330,7 @@ impl Stored for AccountDocument {
     }
 }
 
-/// The field by which the sweep finds accounts with holds. It isn't decoded.
+/// The field by which the sweep finds accounts with holds.
 pub(super) const HOLDS_AT: &str = "holdsAt";
 
 /// Expression: the time of the oldest hold. Other marks have no time.

@@ -1,8 +1,9 @@
 //! MongoDB access of accounts and transfers. The guarded writes are values: the caller sends them.
 
 use super::documents::{
-    AccountDocument, AccountKind, AccountState, HOLDS_AT, LARGEST, MAX_PENDING, TransferDocument,
-    TransferKind, TransferReason, TransferState, TransferStep, least_balance,
+    AccountDocument, AccountKind, AccountState, HOLDS_AT, LARGEST, MAX_PENDING, SweptAccount,
+    SweptTransfer, TransferDocument, TransferKind, TransferReason, TransferState, TransferStep,
+    least_balance,
 };
 use crate::{
     graphql::prelude::*,
@@ -193,13 +194,17 @@ pub(super) fn release(app: &App, account: &str, payment: &str) -> Guarded<Accoun
     accounts(app).change(Change::ruled(account, [(is_marked(payment), ())], set))
 }
 
-/// Accounts with a hold from before `before`, oldest first.
+/// A page of the accounts whose oldest hold is from `from` or later and before `before`, oldest first.
 pub(super) async fn list_with_holds(
     app: &App,
+    from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<AccountDocument>> {
-    accounts(app).list_older((HOLDS_AT, "holds_at"), before, limit).await
+) -> Result<Vec<SweptAccount>> {
+    let filter = doc! { HOLDS_AT: { "$gte": from, "$lt": before } };
+    let (sort, projection) = (doc! { HOLDS_AT: 1 }, Some(doc! { "pending": 1, HOLDS_AT: 1 }));
+    let hint = Some("holds_at");
+    app.collection().list(List { filter, sort, limit, projection, hint, ..List::default() }).await
 }
 
 /// Computes `holdsAt` of an account again. A gateway of a version that doesn't know the field leaves it as it is.
@@ -229,30 +234,34 @@ fn moved(transfer: &str, amount: i64) -> Document {
     doc! { "balance": { "$add": ["$balance", amount] }, "pending": append("$pending", vec![mark]) }
 }
 
-/// Ids of the transfers from before `before` that are still in `state`, oldest first. Pending payments are left
-/// to their checkouts.
+/// A page of the transfers from `from` or later and before `before` that are still in `state`, oldest first. Pending payments
+/// are left to their checkouts.
 pub(super) async fn list_unfinished(
     app: &App,
     state: TransferState,
+    from: DateTime,
     before: DateTime,
-) -> Result<Vec<String>> {
-    let mut filter = doc! { "state": stored(&state), "at": { "$lt": before } };
+    limit: i64,
+) -> Result<Vec<SweptTransfer>> {
+    let mut filter = doc! { "state": stored(&state), "at": { "$gte": from, "$lt": before } };
     if state == TransferState::Pending {
         filter.insert("kind", doc! { "$ne": stored(&TransferKind::Payment) });
     }
-    transfers(app).ids(filter, &[("at", 1), ("_id", 1)], None).await
+    let (sort, projection) = (doc! { "at": 1, "_id": 1 }, Some(doc! { "at": 1 }));
+    app.collection().list(List { filter, sort, limit, projection, ..List::default() }).await
 }
 
-/// Payments from before `before` that are neither captured nor voided, oldest first.
+/// A page of the payments from `from` or later and before `before` that are neither captured nor voided, oldest first.
 pub(super) async fn list_undecided_payments(
     app: &App,
+    from: DateTime,
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<TransferDocument>> {
     let open = [stored(&TransferState::Pending), stored(&TransferState::Authorised)];
     let filter = doc! {
         "state": { "$in": open.to_vec() },
-        "at": { "$lt": before },
+        "at": { "$gte": from, "$lt": before },
         "kind": stored(&TransferKind::Payment),
     };
     let sort = doc! { "at": 1, "_id": 1 };

@@ -1,12 +1,18 @@
 //! The sweep of transfers finishes interrupted transfers, and retires the payers' marks of payments. It looks for
 //! transfers whose claim has ended and whose state isn't final.
 
-use super::{documents::TransferState, operations, store};
-use crate::{app::App, flow::Sweep, join::join_all};
+use super::{
+    documents::{SweptTransfer, TransferState},
+    operations, store,
+};
+use crate::{
+    app::App,
+    flow::{Pages, Sweep},
+};
 
-/// Number of transfers that are finished side by side, so that their writes share commands: each payment of a checkout
-/// without a claim is left to the sweep.
-const SIDE_BY_SIDE: usize = 50;
+/// Transfers are finished side by side, so that their writes share commands: each payment of a checkout without a claim is left
+/// to the sweep.
+const PAGES: Pages = Pages { limit: 500, side_by_side: 50 };
 
 /// States in which steps remain. An authorised payment waits for its checkout.
 const UNFINISHED: [TransferState; 5] = [
@@ -21,18 +27,12 @@ const UNFINISHED: [TransferState; 5] = [
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.earlier(app.bounds().grace_period());
     for state in UNFINISHED {
-        let found = match store::list_unfinished(app, state, before).await {
-            Ok(found) => found,
-            Err(error) => {
-                sweep.note("list", Err(error));
-                continue;
-            }
-        };
-        for batch in found.chunks(SIDE_BY_SIDE) {
-            let done = join_all(batch.iter().map(|id| operations::finish(app, id))).await;
-            for (id, done) in batch.iter().zip(done) {
-                sweep.add(id, done);
-            }
-        }
+        let list = |from, limit| store::list_unfinished(app, state, from, before, limit);
+        let at = |found: &SweptTransfer, _| Some(found.at);
+        let id = |found: &SweptTransfer| found.id.clone();
+        let finish = |found: SweptTransfer| async move { operations::finish(app, &found.id).await };
+        sweep
+            .each_page(&format!("transfers that are {state:?}"), PAGES, list, at, id, finish)
+            .await;
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     mongo::{expression::millis, guarded::Guarded},
 };
 
-/// Maximum number of decisions per pass of the sweep.
+/// Number of decisions that one command of the sweep reads.
 const SWEPT: i64 = 500;
 /// Stored `state` of a void decision.
 const VOID: &str = "VOID";
@@ -55,12 +55,19 @@ pub async fn finish<S: Statements>(room: S, decided: &Decided<S::Receiver>) -> R
 
 /// Finishes committed decisions that were cut.
 pub async fn sweep<S: Statements>(room: S, sweep: &mut Sweep) {
-    let open = ("openAt", "open_at");
-    let open = room.decisions().list_older(open, sweep.unchanged_before(), SWEPT).await;
-    let open =
-        open.map(|open| open.into_iter().map(Into::into).collect::<Vec<Decided<S::Receiver>>>());
-    let end = |decided| async move { finish(room, &decided).await.map(|()| true) };
-    sweep.each(open, |decided: &Decided<S::Receiver>| decided.id.clone(), end).await;
+    let (by, before) = (("openAt", "open_at"), sweep.unchanged_before());
+    let open = |from, limit| {
+        let found = room.decisions().list_between(by, from, before, limit);
+        async move {
+            let found = found.await?;
+            Ok(found.into_iter().map(Into::into).collect::<Vec<Decided<S::Receiver>>>())
+        }
+    };
+    let at = |decided: &Decided<S::Receiver>, _| decided.open_at;
+    let id = |decided: &Decided<S::Receiver>| decided.id.clone();
+    let end =
+        |decided: Decided<S::Receiver>| async move { finish(room, &decided).await.map(|()| true) };
+    sweep.each_page("decisions", SWEPT, open, at, id, end).await;
 }
 
 /// Resolves the marks of a document from before `before`, whatever was decided. Returns whether there was one.

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
+use mongodb::bson::{DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
 use super::{Branch, below};
@@ -55,9 +55,6 @@ impl<T: Branch> Stored for ChildOf<T> {
     const COLLECTION: &'static str = T::COLLECTION;
     const UPGRADES: &'static [Upgrade] = T::UPGRADES;
 }
-
-/// Maximum number of branches of one kind per sweep.
-const MAX: i64 = 100;
 
 /// Pipeline stage of a change: raises the version, and adds an entry for the copies to the outbox. `id`
 /// identifies the change.
@@ -258,11 +255,29 @@ impl<T: Branch> Tree<T> {
         self.branches.guarded(marked, stages).within(attempt).held().await
     }
 
-    /// Lists branches whose `field`, such as `copying`, holds a time before `before`, for the sweep.
-    pub async fn list_older(&self, field: &'static str, before: DateTime) -> Result<Vec<T>, Error> {
-        let filter = doc! { field: { "$lt": Bson::DateTime(before) } };
+    /// A page of the branches whose `field`, such as `copying`, holds a time from `from` on and before `before`, oldest first,
+    /// for the sweep.
+    pub fn list_between(
+        &self,
+        field: &'static str,
+        from: DateTime,
+        before: DateTime,
+        limit: i64,
+    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+        let filter = doc! { field: { "$gte": from, "$lt": before } };
         let sort = doc! { field: 1 };
-        self.branches.list(List { filter, sort, limit: MAX, ..List::default() }).await
+        self.branches.list(List { filter, sort, limit, ..List::default() })
+    }
+
+    /// The same of a field with the times of an array's elements, by the index with this name.
+    pub fn list_elements_between(
+        &self,
+        by: (&'static str, &'static str),
+        from: DateTime,
+        before: DateTime,
+        limit: i64,
+    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+        self.branches.list_elements_between(by, from, before, limit)
     }
 }
 

@@ -80,6 +80,8 @@ pub trait Branch: Stored + Clone {
     const PATH: &'static str;
     /// The reason of the refusal to delete it while it has children.
     const HAS_CHILDREN: &'static str;
+    /// Name of the index on the times in the outbox.
+    const OUTBOX: &'static str;
 
     /// Its `_id`.
     fn id(&self) -> &str;

@@ -1,7 +1,12 @@
 //! Completes creations, and recovers from interrupted creations, deletions and fan-outs.
 
+use mongodb::bson::DateTime;
+
 use super::{Branch, Pass, Tree};
 use crate::{error::Error, flow::Sweep};
+
+/// Number of branches that one command of the sweep reads.
+const LIMIT: i64 = 100;
 
 impl<T: Branch> Tree<T> {
     /// Completes a creation: updates the branch from its parent once more, or removes the branch if the parent is
@@ -58,20 +63,29 @@ impl<T: Branch> Tree<T> {
         let before = sweep.unchanged_before();
         let id = |branch: &T| branch.id().to_owned();
         let complete = |branch| async move { self.settle(branch).await.map(|_| true) };
-        sweep.each(self.list_older("copying", before).await, id, complete).await;
+        let copying = |from, limit| self.list_between("copying", from, before, limit);
+        let at = |branch: &T, _| branch.tree().copying;
+        sweep.each_page("creations", LIMIT, copying, at, id, complete).await;
         // The writes of a deletion this old can't be applied any more, and no client got a success
         // response.
         let unmark = |branch: T| async move {
             let Some(mark) = &branch.tree().deleting else { return Ok(false) };
             self.unmark_deleting(branch.id(), &mark.by).await.map(|_| true)
         };
-        sweep.each(self.list_older("deleting.at", before).await, id, unmark).await;
+        let deleting = |from, limit| self.list_between("deleting.at", from, before, limit);
+        let at = |branch: &T, _| branch.tree().deleting.as_ref().map(|mark| mark.at);
+        sweep.each_page("deletions", LIMIT, deleting, at, id, unmark).await;
         let fan_out = |branch: T| async move {
             if let Some((mut pass, _)) = Pass::begin(self, branch.id()).await? {
                 pass.run(self, None).await?;
             }
             Ok(true)
         };
-        sweep.each(self.list_older("outbox.at", before).await, id, fan_out).await;
+        let by = ("outbox.at", T::OUTBOX);
+        let owing = |from, limit| self.list_elements_between(by, from, before, limit);
+        let oldest = |branch: &T, from: DateTime| {
+            branch.tree().outbox.iter().map(|change| change.at).filter(|at| *at >= from).min()
+        };
+        sweep.each_page("fan-outs", LIMIT, owing, oldest, id, fan_out).await;
     }
 }

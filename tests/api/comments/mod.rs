@@ -13,6 +13,7 @@ mod posts;
 mod repairs;
 mod reviews;
 mod seen;
+mod stuck;
 
 use docgate::graphql::node_id::NodeKind;
 use serde_json::{Value, json};

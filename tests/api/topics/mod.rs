@@ -1,6 +1,7 @@
 //! Topics: every subscriber gets every message in order, whatever happens to cursors, connections and gateways.
 
 mod cuts;
+mod drops;
 mod elections;
 mod rings;
 mod sharing;

@@ -246,13 +246,3 @@ pub(in super::super) fn note_rated(
 fn as_read(read: &CampaignDocument) -> Document {
     doc! { "_id": &read.id, "state": stored(&read.state), "version": read.version }
 }
-
-/// Campaigns whose time in this field, which the index begins with, is before `before`; oldest first.
-pub(in super::super) async fn list_older(
-    app: &App,
-    by: (&str, &'static str),
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<CampaignDocument>> {
-    campaigns(app).list_older(by, before, limit).await
-}

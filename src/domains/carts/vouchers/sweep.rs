@@ -22,7 +22,7 @@ use crate::{
     mongo::prelude::{Collection, DateTime},
 };
 
-/// Number of documents that one command reads.
+/// Number of untried documents that one command reads.
 const BATCH: i64 = 100;
 
 pub(in super::super) async fn sweep(app: &App, sweep: &mut Sweep) {
@@ -31,7 +31,7 @@ pub(in super::super) async fn sweep(app: &App, sweep: &mut Sweep) {
         let all = &store::uses(app, collection);
         // Marks that nothing is done about stay at the front.
         let by = ("marks.at", "marks_at");
-        let list = |from| all.list_elements_between(by, from, before, BATCH);
+        let list = |from, limit| all.list_elements_between(by, from, before, limit);
         let oldest = |uses: &Uses, from: DateTime| {
             uses.marks.iter().map(|mark| mark.at).filter(|at| *at >= from).min()
         };

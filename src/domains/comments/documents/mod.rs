@@ -39,9 +39,6 @@ document! {
     }
 }
 
-/// All layouts.
-pub(super) const LAYOUTS: [Layout; 3] = [Layout::PerDocument, Layout::Paged, Layout::Embedded];
-
 document! {
     /// The part of a discussion that other rooms show.
     pub struct DiscussionSummary {

@@ -80,23 +80,21 @@ pub(crate) async fn open_discussion<'a>(
     write(app, parent, guard, vec![set], attempt).await
 }
 
-/// Discussions whose `touchedAt` is before `before`, oldest first.
+/// A page of the discussions of this kind of documents whose `touchedAt` is from `from` on and before `before`, oldest first.
 pub(crate) async fn list_touched(
     app: &App,
+    kind: ParentKind,
+    from: DateTime,
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<DiscussionHandle<'_>>> {
-    let mut touched = Vec::new();
-    for kind in ParentKind::all() {
-        let filter = doc! { "discussion.touchedAt": { "$lt": before } };
-        let sort = doc! { "discussion.touchedAt": 1 };
-        let projection = Some(doc! { "discussion": 1 });
-        let hint = Some("discussion_touched");
-        let list = List { filter, sort, limit, projection, hint, ..List::default() };
-        let found = parents(app, kind).list(list).await?;
-        touched.extend(found.into_iter().filter_map(|found| of(app, kind, found)));
-    }
-    Ok(touched)
+    let filter = doc! { "discussion.touchedAt": { "$gte": from, "$lt": before } };
+    let sort = doc! { "discussion.touchedAt": 1 };
+    let projection = Some(doc! { "discussion": 1 });
+    let hint = Some("discussion_touched");
+    let list = List { filter, sort, limit, projection, hint, ..List::default() };
+    let found = parents(app, kind).list(list).await?;
+    Ok(found.into_iter().filter_map(|found| of(app, kind, found)).collect())
 }
 
 fn of(app: &App, kind: ParentKind, found: ParentDocument) -> Option<DiscussionHandle<'_>> {

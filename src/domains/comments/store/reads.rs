@@ -7,12 +7,13 @@ use futures_util::{
 
 use super::{
     super::{
-        documents::{AuthoredComment, CommentDocument, LATEST, Layout, OpenDiscussion},
+        documents::{
+            AuthoredComment, CommentDocument, LATEST, Layout, OpenDiscussion, PageDocument,
+        },
         types::CommentOrder,
     },
     BATCH, CommentKey, CommentList, CommentStore, DiscussionHandle, Found,
     comments::comments,
-    list_touched,
     pages::{self, pages},
 };
 use crate::{
@@ -329,24 +330,23 @@ pub(crate) async fn list_authored(app: &App, author: &str, page: &Page) -> Comme
     Ok(own.into_iter().chain(copied.into_iter().map(|copy| copy.comment)).collect())
 }
 
-/// Comments in any store of this layout whose outbox entry is older than `before`, oldest first.
+/// A page of the comments with a document of their own whose outbox entry is from `from` or later and before `before`, oldest
+/// first.
 pub(crate) async fn list_due(
     app: &App,
-    layout: Layout,
+    from: DateTime,
     before: DateTime,
     limit: i64,
 ) -> CommentList {
-    let mut due: Vec<CommentDocument> = match layout {
-        Layout::PerDocument => comments(app).list_older(("due.at", "due"), before, limit).await?,
-        Layout::Paged => {
-            let due = pages(app).list_older(("entries.due.at", "due"), before, limit).await?;
-            due.into_iter().flat_map(|page| page.entries).collect()
-        }
-        Layout::Embedded => {
-            let touched = list_touched(app, before, limit).await?;
-            touched.into_iter().flat_map(|discussed| discussed.discussion.entries).collect()
-        }
-    };
-    due.retain(|comment| comment.due.as_ref().is_some_and(|due| due.at < before));
-    Ok(due)
+    comments(app).list_between(("due.at", "due"), from, before, limit).await
+}
+
+/// Like [`list_due`], the pages with such a comment.
+pub(crate) async fn list_due_pages(
+    app: &App,
+    from: DateTime,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<PageDocument>> {
+    pages(app).list_elements_between(("entries.due.at", "due"), from, before, limit).await
 }

@@ -54,6 +54,7 @@ impl Branch for NodeDocument {
     const SLUG: &'static str = "metadata.slug";
     const PATH: &'static str = "metadata.path";
     const HAS_CHILDREN: &'static str = "other content lies in it";
+    const OUTBOX: &'static str = "outbox";
 
     fn id(&self) -> &str {
         &self.id

@@ -126,9 +126,14 @@ pub(super) async fn remove_character(app: &App, id: &str, mark: &Mark) -> Result
 /// Number of documents of one kind that one command of the sweep reads.
 pub(super) const SWEPT: i64 = 500;
 
-/// Documents with a mark from before `before`, the oldest first.
-pub(super) async fn list_marked<T: Stored>(app: &App, before: DateTime) -> Result<Vec<T>> {
-    app.collection().list_older(("markedAt", "marked_at"), before, SWEPT).await
+/// Documents whose oldest mark is from a time from `from` on and before `before`, the oldest first.
+pub(super) async fn list_marked<T: Stored>(
+    app: &App,
+    from: DateTime,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<T>> {
+    app.collection().list_between(("markedAt", "marked_at"), from, before, limit).await
 }
 
 /// Places whose copies are older since a time from `from` on and before `before`, the oldest first.
@@ -136,8 +141,9 @@ pub(super) async fn list_pending(
     app: &App,
     from: DateTime,
     before: DateTime,
+    limit: i64,
 ) -> Result<Vec<PlaceDocument>> {
-    places(app).list_between(("pendingAt", "pending_at"), from, before, SWEPT).await
+    places(app).list_between(("pendingAt", "pending_at"), from, before, limit).await
 }
 
 /// Calls `each` for every document of a kind.

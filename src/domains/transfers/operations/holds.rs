@@ -10,7 +10,7 @@ use mongodb::bson::DateTime;
 
 use super::{
     super::{
-        documents::{TransferDocument, TransferKind, TransferState, TransferStep},
+        documents::{SweptAccount, TransferDocument, TransferKind, TransferState, TransferStep},
         store::{self, NotHeld, Payment},
     },
     drive::{Driver, receiving_account},
@@ -103,24 +103,47 @@ pub struct Held {
     pub tag: String,
 }
 
-/// Holds from before `before`, of the accounts with the oldest ones. Their carts tell what becomes of them.
+/// An account with holds.
+#[derive(Debug, Clone)]
+pub struct Holding {
+    /// The account.
+    pub account: String,
+    /// Server time of its oldest hold, by which it is found.
+    pub at: DateTime,
+    /// Its holds that are old enough.
+    pub holds: Vec<Held>,
+}
+
+/// A page of the accounts whose oldest hold is from `from` or later and before `before`, with their holds from before `before`.
+/// The carts of these tell what becomes of them.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
-pub async fn holds_before(app: &App, before: DateTime, limit: i64) -> Result<Vec<Held>> {
-    let mut found = Vec::new();
-    for account in store::list_with_holds(app, before, limit).await? {
-        let known = found.len();
-        for mark in account.pending {
+pub async fn holdings(
+    app: &App,
+    from: DateTime,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<Holding>> {
+    let found = store::list_with_holds(app, from, before, limit).await?;
+    let holding = |SweptAccount { id, pending, holds_at }| {
+        let mut holds = Vec::new();
+        for mark in pending {
             if let (Some(cart), Some(tag), Some(_)) =
                 (mark.cart, mark.tag, mark.at.filter(|at| *at < before))
             {
-                found.push(Held { account: account.id.clone(), payment: mark.id, cart, tag });
+                holds.push(Held { account: id.clone(), payment: mark.id, cart, tag });
             }
         }
-        if found.len() == known {
-            store::derive_holds_at(app, &account.id).held().await?;
-        }
-    }
-    Ok(found)
+        Holding { account: id, at: holds_at, holds }
+    };
+    Ok(found.into_iter().map(holding).collect())
+}
+
+/// Corrects the time by which an account is found, of one that was found without an old hold.
+///
+/// # Errors
+/// The outcome is unknown.
+pub async fn correct_holding(app: &App, account: &str) -> Result<()> {
+    store::derive_holds_at(app, account).held().await.map(|_is_there| ())
 }

@@ -175,15 +175,30 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
     .await
 }
 
-/// Payments from before `before` that are neither captured nor voided, oldest first. Each comes with its holder,
-/// whose state decides what happens to it.
+/// A payment that is neither captured nor voided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenAuthorisation {
+    /// Id of the payment.
+    pub id: String,
+    /// Its holder, whose state decides what happens to it.
+    pub holder: Option<String>,
+    /// Server time of the request.
+    pub at: DateTime,
+}
+
+/// A page of the payments from `from` or later and before `before` that are neither captured nor voided, oldest first.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
 pub async fn open_authorisations(
     app: &App,
+    from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<(String, Option<String>)>> {
-    let payments = store::list_undecided_payments(app, before, limit).await?;
-    Ok(payments.into_iter().map(|payment| (payment.id, payment.holder)).collect())
+) -> Result<Vec<OpenAuthorisation>> {
+    let payments = store::list_undecided_payments(app, from, before, limit).await?;
+    let open = |TransferDocument { id, holder, at, .. }| OpenAuthorisation { id, holder, at };
+    Ok(payments.into_iter().map(open).collect())
 }
 
 /// Calls `each` for every committed payment and every arrived refund, with the payment's id and the amount,

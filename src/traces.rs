@@ -4,7 +4,7 @@
 //! [HTTP](https://opentelemetry.io/docs/specs/semconv/http/http-spans/),
 //! [GraphQL](https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/) and
 //! [MongoDB](https://opentelemetry.io/docs/specs/semconv/db/mongodb/). No span holds a value that a client
-//! sent, except the name of an operation.
+//! sent, except the name of an operation and a request's id.
 //!
 //! If traces aren't exported, the spans are disabled, and each of them costs only the check of a flag.
 

@@ -269,13 +269,17 @@ impl Run<'_> {
 /// Keeps to the rate limit.
 struct Pace {
     per_second: Option<u32>,
-    since: Instant,
-    upgraded: u64,
+    /// Time up to which the documents that were upgraded use up the limit.
+    used: Instant,
 }
+
+/// Time that a step may make up for. What isn't used up in a longer time, such as one in which there was nothing to upgrade, is
+/// lost: otherwise the documents after it would be upgraded all at once.
+const LATE: Duration = Duration::from_millis(100);
 
 impl Pace {
     fn new(per_second: Option<u32>) -> Self {
-        Self { per_second, since: Instant::now(), upgraded: 0 }
+        Self { per_second, used: Instant::now() }
     }
 
     /// Documents that are read by one command.
@@ -285,10 +289,18 @@ impl Pace {
 
     /// Waits until more documents may be upgraded.
     async fn wait(&mut self, upgraded: u64) {
-        self.upgraded += upgraded;
-        let Some(limit) = self.per_second else { return };
-        let millis = self.upgraded.saturating_mul(1_000) / u64::from(limit);
-        tokio::time::sleep_until((self.since + Duration::from_millis(millis)).into()).await;
+        if let Some(until) = self.until(upgraded, Instant::now()) {
+            tokio::time::sleep_until(until.into()).await;
+        }
+    }
+
+    /// Time until which the documents that were upgraded by now use up the limit, if there is one.
+    fn until(&mut self, upgraded: u64, now: Instant) -> Option<Instant> {
+        let limit = self.per_second?;
+        let micros = upgraded.saturating_mul(1_000_000) / u64::from(limit);
+        let since = self.used.max(now.checked_sub(LATE).unwrap_or(now));
+        self.used = since + Duration::from_micros(micros);
+        Some(self.used)
     }
 }
 
@@ -302,6 +314,20 @@ fn progress(collection: &str, sum: &Step, elapsed: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_limit_left_unused_is_not_made_up_for() {
+        let (begin, second) = (Instant::now(), Duration::from_secs(1));
+        let mut pace = Pace { per_second: Some(2_000), used: begin };
+        assert_eq!(pace.until(50, begin), Some(begin + second / 40));
+        // This step was late.
+        assert_eq!(pace.until(50, begin + second / 20), Some(begin + second / 20));
+        // There was nothing to upgrade for a minute.
+        let later = begin + 60 * second;
+        let until = pace.until(2_000, later).expect("a limit");
+        assert_eq!(until + LATE, later + second);
+        assert_eq!(Pace::new(None).until(50, later), None);
+    }
 
     #[test]
     fn the_progress_has_the_rate() {

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     app::App,
     config::Config,
-    domains::{collections, indexed},
+    domains::{all_collections, indexed},
     edge::Edge,
     metrics::Metrics,
     mongo::{
@@ -194,7 +194,7 @@ fn standalone(config: &Config) -> Failure {
 /// Logs one warning with the names of collections that are in another database than that of their group: their documents
 /// aren't read there.
 async fn warn_of_places(config: &Config, placement: &Placement) -> Result<(), Failure> {
-    let left = placement.left_behind(&collections(config)).await?;
+    let left = placement.left_behind(&all_collections(config)).await?;
     if !left.is_empty() {
         tracing::warn!(
             event = "collections_left_behind",

@@ -291,6 +291,12 @@ pub fn collections(config: &Config) -> Vec<Declared> {
     own.into_iter().chain(rooms.copied()).collect()
 }
 
+/// What [`collections`] returns, and the collections that the rooms create while they run.
+pub fn all_collections(config: &Config) -> Vec<Declared> {
+    let later = switched_on(config).flat_map(|room| room.later).map(Later::declared);
+    collections(config).into_iter().chain(later).collect()
+}
+
 /// What [`collections`] returns, and the collections of months that there are.
 pub fn indexed(config: &Config) -> Vec<Declared> {
     let later = switched_on(config).flat_map(|room| room.later);

@@ -174,7 +174,7 @@ impl Placement {
         }
         let there = collection_names(core).await?;
         let left = declared.iter().filter(|declared| {
-            moved(declared.group) && there.iter().any(|existing| existing == declared.name)
+            moved(declared.group) && there.iter().any(|existing| declared.is(existing))
         });
         Ok(left.map(|declared| declared.name).collect())
     }

@@ -335,6 +335,23 @@ async fn what_a_worker_repeats_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_claim_that_is_repeated_after_its_lease_is_a_new_one() {
+    let gateway = Gateway::start().await;
+    let id = enqueued(&gateway, "mail", "a").await;
+    let input = json!({ "queue": "mail", "leaseSeconds": 600, "idempotencyKey": "op" });
+    let first = claim(&gateway, input.clone()).await;
+    end_lease(&gateway, &id).await;
+    let again = claim(&gateway, input).await;
+    let (first, again) = (&jobs(&first)[0], &jobs(&again)[0]);
+    assert_eq!(again["job"]["id"], json!(id));
+    assert_eq!(again["job"]["attempts"], 2, "{again:#}");
+    assert_ne!(again["token"], first["token"]);
+    let held = (id, text(&again["token"]));
+    assert_eq!(complete(&gateway, &held).await["__typename"], "CompletedJob");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_poison_job_goes_to_the_dead_letters_and_comes_back() {
     let gateway = Gateway::start().await;
     let input = json!({ "queue": "mail", "payload": "poison", "maxAttempts": 3 });

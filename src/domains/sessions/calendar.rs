@@ -47,6 +47,15 @@ impl Calendar {
         self.start(level, start + beyond)
     }
 
+    /// Whether there are more than `most` periods from the one that begins at `start` to the last one that begins before `end`.
+    pub(super) fn has_more(self, level: Level, [start, end]: [i64; 2], most: i64) -> bool {
+        // However short they are, there aren't more.
+        if (end - 1 - start) / shortest(level) < most {
+            return false;
+        }
+        (0..most).fold(start, |start, _| self.next(level, start)) < end
+    }
+
     /// Starts of the periods of the level `below` in the period that begins at `start`.
     pub(super) fn parts(self, level: Level, start: i64, below: Level) -> impl Iterator<Item = i64> {
         let end = self.next(level, start);

@@ -1,7 +1,11 @@
-//! The personal data in the collections of this room. An erasure also deletes the person's posts, and gives the votes
-//! to the pseudonym.
+//! The personal data in the collections of this room. An erasure also deletes the person's posts, gives the votes to the
+//! pseudonym, and removes the profile.
 
-use super::{operations::delete_post, store::votes, types::DeletePostInput};
+use super::{
+    operations::delete_post,
+    store::{remove_user, votes},
+    types::DeletePostInput,
+};
 use crate::{
     domains::persons::{self, Erasing},
     graphql::prelude::*,
@@ -16,6 +20,7 @@ pub(super) const PERSONAL: &[Personal] = &[
     Personal::of("circles", Find::Index("by", "by"), &[Field::removes("by")]),
     Personal::of("circles", Find::Index("of", "of"), &[Field::removes("of")]),
     Personal::of("users", Find::Walk, &[Field::pulls("blocked[]")]),
+    // Mostly it is gone by then; see `erase`.
     Personal::of("users", Find::Id, &[Field::removes("_id")]),
     Personal::of(
         "posts",
@@ -51,7 +56,7 @@ pub(super) const PERSONAL: &[Personal] = &[
     ),
 ];
 
-/// Deletes the person's posts, and gives the votes to the pseudonym.
+/// Deletes the person's posts, gives the votes to the pseudonym, and removes the profile.
 pub(super) async fn erase(app: &App, erasing: &mut Erasing) -> Result<()> {
     let requester = erasing.requester.clone();
     for id in persons::ids(app, "posts", "shown.by", &erasing.subject).await? {
@@ -71,6 +76,11 @@ pub(super) async fn erase(app: &App, erasing: &mut Erasing) -> Result<()> {
     // its number would stay too high.
     for id in persons::ids(app, "votes", "_id", &erasing.pseudonym).await? {
         votes::give(app, &id).await?;
+    }
+    // From now on nobody can follow, block or write to the person. Otherwise they could name the subject where the search of
+    // the fields has been already.
+    if remove_user(app, &erasing.subject).await? {
+        erasing.ends("profiles");
     }
     Ok(())
 }

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use super::{MOMENT, STOCK, available, set, short_token, stock};
 use crate::support::{Gateway, http, live::Chunks, token, until};
 
+/// What the path takes.
+const METHODS: &str = "PUT, GET, POST, DELETE";
+
 /// Somebody at `/graphql/stream`.
 #[derive(Clone)]
 struct Visitor {
@@ -173,7 +176,11 @@ async fn requests_that_do_not_fit_are_told_so() {
     for method in [Method::PUT, Method::GET, Method::POST, Method::DELETE] {
         assert_eq!(status(bad.request(method)).await, 401);
     }
-    assert_eq!(status(bad.request(Method::PATCH)).await, 405);
+    for method in [Method::PATCH, Method::HEAD] {
+        let refused = bad.request(method).send().await.expect("an answer");
+        assert_eq!(refused.status(), 405);
+        assert_eq!(refused.headers()["allow"], METHODS);
+    }
     let visitor = Visitor::with_reservation(&gateway, None).await;
     let post = |body: String| {
         let request = visitor.request(Method::POST).header("content-type", "application/json");

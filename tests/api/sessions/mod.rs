@@ -266,3 +266,23 @@ async fn a_report_is_one_index_range_of_ones_own_sessions() {
         );
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_has_as_many_periods_as_it_may() {
+    let gateway = Gateway::start().await;
+    let ann = gateway.shopper("ann");
+    // 1,500 periods each. Of months and years no two need have the same length.
+    for (level, from, to, beyond) in [
+        ("HOUR", "2024-01-01T00:00:00Z", "2024-03-03T12:00:00Z", "2024-03-03T12:00:00.001Z"),
+        ("DAY", "2024-01-01T07:00:00Z", "2028-02-09T00:00:00Z", "2028-02-09T00:00:00.001Z"),
+        ("WEEK", "2024-01-01T00:00:00Z", "2052-09-30T00:00:00Z", "2052-09-30T00:00:00.001Z"),
+        ("MONTH", "2000-01-31T00:00:00Z", "2125-01-01T00:00:00Z", "2125-01-01T00:00:00.001Z"),
+        ("YEAR", "2000-12-31T00:00:00Z", "3500-01-01T00:00:00Z", "3500-01-01T00:00:00.001Z"),
+    ] {
+        let found = report(&ann, None, level, [from, to]).await;
+        assert_eq!(found["count"], 0, "{level}: {found:#}");
+        let variables = json!({ "level": level, "from": from, "to": beyond });
+        let refused = ann.run(REPORT, variables).await;
+        assert_eq!(refused["errors"][0]["extensions"]["field"], "to", "{level}: {refused:#}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use docgate::graphql::node_id::NodeKind;
 use futures_util::future::join_all;
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{BLOCK, CIRCLE, CREATE_USER, UNBLOCK, circle, does, people, uncircle};
@@ -102,6 +103,27 @@ async fn a_repeated_call_finds_its_profile_although_the_picture_is_gone() {
     people(&gateway, &["bob"]).await;
     assert_eq!(does(&gateway, "bob", UPDATE, update).await["code"], "NOT_FOUND");
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_follower_who_is_being_erased_hides_no_others() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &["ann", "bob", "cleo", "dora"]).await;
+    for by in ["bob", "cleo", "dora"] {
+        circle(&gateway, by, "ann", "friends").await;
+    }
+    // As between two steps of the erasure.
+    let users = gateway.raw("users");
+    let removed = users.delete_one(doc! { "_id": "bob" }).await.expect("removed");
+    assert_eq!(removed.deleted_count, 1);
+    let (ann, mut after) = (gateway.shopper("ann"), Value::Null);
+    for (subject, has_next) in [("cleo", true), ("dora", false)] {
+        let variables = json!({ "userId": "ann", "first": 1, "after": after });
+        let page = ann.field(FOLLOWERS, variables).await;
+        assert_eq!(subjects(&page), [subject], "{page:#}");
+        assert_eq!(page["pageInfo"]["hasNextPage"], has_next, "{page:#}");
+        after = page["pageInfo"]["endCursor"].clone();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,9 @@
 //! Claims jobs for workers, and completes, fails and renews their claims.
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::{BTreeSet, HashSet},
+    time::Duration,
+};
 
 use super::{
     super::{
@@ -13,7 +16,7 @@ use super::{
         },
     },
     line::Wanted,
-    turns,
+    promote, turns,
 };
 use crate::graphql::prelude::*;
 
@@ -83,16 +86,27 @@ fn answer(claimed: Vec<JobDocument>) -> ClaimedJobs {
     ClaimedJobs { jobs: claimed.into_iter().filter_map(one).collect() }
 }
 
-/// The jobs that the op has claimed before, if it has claimed any.
+/// The jobs that the op has claimed before, if it has claimed any whose leases haven't all run out.
 async fn claimed_before(
     app: &App,
     op: Option<&Op>,
 ) -> Result<Option<ClaimedJobs>, Stop<ClaimJobResult>> {
     let Some(op) = op else { return Ok(None) };
-    let jobs = store::list_claimed_by(app, &op.id).await?;
+    let mut jobs = store::list_claimed_by(app, &op.id).await?;
     let is_other = |claim: &Claim| claim.input.as_ref() != Some(&op.input);
     if jobs.iter().filter_map(|job| job.claim.as_ref()).any(is_other) {
         return Err(Conflict::other_input().into());
+    }
+    let now = app.clock();
+    let has_lapsed =
+        |job: &JobDocument| job.state == JobState::Claimed && job.due.is_some_and(|due| due <= now);
+    if !jobs.is_empty() && jobs.iter().all(has_lapsed) {
+        // Nothing has made them READY since.
+        let queues: BTreeSet<&str> = jobs.iter().map(|job| job.queue.as_str()).collect();
+        for queue in queues {
+            promote(app, queue).await?;
+        }
+        jobs = store::list_claimed_by(app, &op.id).await?;
     }
     Ok((!jobs.is_empty()).then(|| answer(jobs)))
 }

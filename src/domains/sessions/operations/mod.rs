@@ -141,7 +141,7 @@ pub async fn session_report(
         return Err(Error::bad_input(given, order));
     }
     let first = calendar(&cx).start(level, from);
-    if (end - first) / shortest(level) >= PERIODS {
+    if calendar(&cx).has_more(level, [first, end], PERIODS) {
         let reason = format!("asks for more than {PERIODS} periods of this length");
         return Err(Error::bad_input(given, reason));
     }

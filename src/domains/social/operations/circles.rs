@@ -150,13 +150,22 @@ pub async fn followers(cx: Cx<'_>, user: Option<&ID>, paging: Paging) -> Result<
     let of = named(cx, user)?;
     let order = Order { list: format!("followers {of}"), keys: vec![("_id", 1)] };
     let page = Page::new(&cx, order, paging)?;
-    let found = store::list_followers(&cx, &page, of).await?;
-    let read = found
-        .into_iter()
-        .map(|edge| async move { Ok::<_, Error>((user_by_subject(cx, &edge.by).await?, edge.id)) });
-    let found: Vec<_> = try_join_all(read).await?;
-    // Users aren't removed.
-    let found: Vec<_> = found.into_iter().filter_map(|(user, id)| Some((user?, id))).collect();
+    let (mut part, mut found) = (page.clone(), Vec::new());
+    loop {
+        let edges = store::list_followers(&cx, &part, of).await?;
+        let is_end = edges.len() < part.wanted();
+        let last = edges.last().map(|edge| Bson::from(&edge.id));
+        let read = edges.into_iter().map(|edge| async move {
+            Ok::<_, Error>((user_by_subject(cx, &edge.by).await?, edge.id))
+        });
+        let read: Vec<_> = try_join_all(read).await?;
+        // A user whose erasure isn't finished may be gone already.
+        found.extend(read.into_iter().filter_map(|(user, id)| Some((user?, id))));
+        match last {
+            Some(last) if !is_end && found.len() < page.wanted() => part = page.further(vec![last]),
+            _ => break,
+        }
+    }
     Ok(page.connection(found, |(_, id)| vec![Bson::from(id)], |(user, _)| User::from(user)))
 }
 

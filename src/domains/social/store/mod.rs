@@ -32,6 +32,11 @@ pub(super) async fn list_users_having(
     users(app).list(List { projection, hint: Some("metadata"), ..page.list(having) }).await
 }
 
+/// Removes a user. Returns whether there was one.
+pub(super) async fn remove_user(app: &App, id: &str) -> Result<bool> {
+    Ok(users(app).remove(doc! { "_id": id }).await.decided()?.is_some())
+}
+
 /// Replaces the profile of this version.
 pub(super) fn update_profile(
     app: &App,

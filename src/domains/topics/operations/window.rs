@@ -23,6 +23,8 @@ pub(super) struct Window {
     bytes: usize,
     /// Size from which the oldest ones are forgotten.
     most_bytes: usize,
+    /// Number of the last message after a gap that is forgotten.
+    forgotten_gap: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -47,7 +49,8 @@ pub(super) struct Part {
 
 impl Window {
     pub(super) fn new(most_bytes: usize) -> Self {
-        Self { messages: VecDeque::new(), first: 0, bytes: 0, most_bytes }
+        let messages = VecDeque::new();
+        Self { messages, first: 0, bytes: 0, most_bytes, forgotten_gap: None }
     }
 
     /// Adds the newest message.
@@ -57,6 +60,9 @@ impl Window {
         while self.bytes > self.most_bytes && self.messages.len() > 1 {
             let Some(oldest) = self.messages.pop_front() else { break };
             self.bytes -= oldest.message.size();
+            if oldest.is_after_gap {
+                self.forgotten_gap = Some(self.first);
+            }
             self.first += 1;
         }
     }
@@ -88,7 +94,8 @@ impl Window {
     pub(super) fn part(&self, from: u64) -> Part {
         let start = from.max(self.first);
         let mut rest = self.from(start).take(MOST).peekable();
-        let is_after_gap = rest.peek().is_some_and(|entry| entry.is_after_gap);
+        let is_after_gap = rest.peek().is_some_and(|entry| entry.is_after_gap)
+            || self.forgotten_gap.is_some_and(|gap| from <= gap);
         let (mut next, mut bytes) = (start, 0);
         for entry in rest {
             if next > start && (entry.is_after_gap || bytes >= MOST_BYTES) {
@@ -197,6 +204,19 @@ mod tests {
         assert_eq!((ids(&window, part), part.missed, part.next), (list(&["c", "d"]), 0, 4));
         let part = window.part(4);
         assert_eq!((ids(&window, part), part.missed, part.next), (list(&[]), 0, 4));
+    }
+
+    #[test]
+    fn a_slow_reader_is_told_of_a_gap_that_the_window_has_forgotten() {
+        let mut window = Window::new(3 * message("a").size());
+        for id in ["a", "b", "c", "d", "e"] {
+            window.push(Arc::new(message(id)), id == "b");
+        }
+        let part = window.part(1);
+        assert_eq!((ids(&window, part), part.is_after_gap), (list(&["c", "d", "e"]), true));
+        // It has read the message after the gap.
+        let part = window.part(2);
+        assert_eq!((ids(&window, part), part.is_after_gap), (list(&["c", "d", "e"]), false));
     }
 
     fn list(ids: &[&str]) -> Vec<String> {

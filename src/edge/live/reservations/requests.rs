@@ -3,7 +3,11 @@
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{StatusCode, header::CONTENT_TYPE, request::Parts},
+    http::{
+        Method, StatusCode,
+        header::{ALLOW, CONTENT_TYPE},
+        request::Parts,
+    },
     response::{IntoResponse, Response},
     routing::{MethodRouter, put},
 };
@@ -13,7 +17,7 @@ use super::Open;
 use crate::{
     edge::{
         Edge,
-        error_response::{ErrorResponse, with_status},
+        error_response::{ErrorResponse, no_such_method, with_status},
         execution::Call,
         live::{
             body, events, http_error,
@@ -26,6 +30,8 @@ use crate::{
 
 /// Header with the token of a reservation.
 const TOKEN: &str = "x-graphql-event-stream-token";
+/// The methods of the path.
+const METHODS: &str = "PUT, GET, POST, DELETE";
 
 /// `PUT` reserves a stream, `GET` opens it, `POST` starts an operation on it, and `DELETE` stops one.
 pub(in crate::edge) fn routes() -> MethodRouter<Edge> {
@@ -36,7 +42,8 @@ pub(in crate::edge) fn routes() -> MethodRouter<Edge> {
         open(edge, &request.into_parts().0).await.unwrap_or_else(http_error)
     })
     // Otherwise axum would route `HEAD` to `GET`, which opens the stream without showing it.
-    .head(async || StatusCode::METHOD_NOT_ALLOWED)
+    .head(other_method)
+    .fallback(other_method)
     .post(async |State(edge): State<Edge>, request: Request| {
         let (head, body) = request.into_parts();
         begin(&edge, &head, body).await.unwrap_or_else(http_error)
@@ -44,6 +51,11 @@ pub(in crate::edge) fn routes() -> MethodRouter<Edge> {
     .delete(async |State(edge): State<Edge>, request: Request| {
         stop(&edge, &request.into_parts().0).await.unwrap_or_else(http_error)
     })
+}
+
+/// Answers another method. axum would say that the path takes `HEAD`.
+async fn other_method(method: Method) -> Response {
+    ([(ALLOW, METHODS)], no_such_method(method).await).into_response()
 }
 
 async fn reserve(edge: &Edge, head: &Parts) -> Result<Response, ErrorResponse> {

@@ -3,7 +3,7 @@
 use docgate::{config::Config, domains::persons};
 use serde_json::json;
 
-use super::{COMMENT, EVE, VOTE, erased, places_of, votes};
+use super::{BLOCK, CIRCLE, COMMENT, EVE, VOTE, erased, places_of, votes};
 use crate::{
     ads, buying,
     orders::fulfilment::{change, packed},
@@ -93,6 +93,31 @@ async fn a_vote_counts_once_while_it_is_given_to_the_pseudonym() {
     erased(&gateway, &gateway.app, EVE).await;
     assert_eq!(votes(&gateway, &poll).await, 2);
     assert_eq!(gateway.stored("votes").await.len(), 2);
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    gateway.assert_sound().await;
+}
+
+/// Others follow and block the person when the collections with that have been searched.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_can_name_a_person_who_is_being_erased() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &[EVE, "bob"]).await;
+    let slow = held_up(&gateway).await;
+    let proxy = slow.proxy.as_ref().expect("a proxy");
+    let is_walk = |seen: &Seen| seen.collection == "users" && seen.command == "find";
+    let mut meeting = proxy.meet(is_walk);
+    let (first, ()) =
+        tokio::join!(in_time(async || persons::erase(&slow.app, EVE, false).await), async {
+            meeting.arrived().await;
+            let circled =
+                does(&gateway, "bob", CIRCLE, json!({ "userId": EVE, "circle": "x" })).await;
+            let blocked = does(&gateway, "bob", BLOCK, json!({ "userId": EVE })).await;
+            for said in [circled, blocked] {
+                assert_eq!(said["__typename"], "NotFound", "{said:#}");
+            }
+            meeting.end();
+        });
+    assert!(first.waits.is_empty(), "{first:#?}");
     assert_eq!(places_of(&gateway, EVE).await, []);
     gateway.assert_sound().await;
 }

@@ -191,10 +191,11 @@ async fn warn_of_unsearched(app: &App) -> Result<(), Failure> {
 ///     docgate person erase 0b7c1f --yes
 ///     docgate person erase --order 7K3M-Q9TX-2 --yes
 ///
-/// Rooms that are switched off aren't searched; the command names those with collections.
+/// Nothing is erased in rooms that are switched off. The command names those that hold something of the person, and keeps the
+/// pseudonym for a run in which they are on. A dry run doesn't search them; it names those with collections.
 ///
-/// Exit codes: 0 if nothing is left, 1 if something is being changed: repeat the command in a minute; 3 if the database has
-/// none of docgate's collections.
+/// Exit codes: 0 if nothing is left; 1 if something is being changed (repeat the command in a minute), or if a room that is
+/// switched off holds something (repeat the command with the room on); 3 if the database has none of docgate's collections.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Erase {
@@ -254,8 +255,7 @@ impl Erase {
             app.tasks().close();
             app.tasks().wait().await;
             report(&erased);
-            warn_of_unsearched(&app).await?;
-            Ok(erased.waits.is_empty())
+            Ok(erased.is_finished())
         });
         Ok(if done.await? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -263,6 +263,9 @@ impl Erase {
 
 /// What to do about an erasure that has to wait.
 const REPEAT: &str = "Repeat the command in a minute.";
+
+/// What to do about an erasure that has to wait for rooms.
+const SWITCH_ON: &str = "Repeat the command with a configuration in which they are on. The pseudonym is kept until then.";
 
 /// Why the counts of a dry run can be higher than those of the erasure.
 const BY_OPERATIONS: &str = "Some of these documents are changed by operations that end comments, carts and the like. The \
@@ -302,5 +305,12 @@ fn report(erased: &Erased) {
     }
     if !erased.waits.is_empty() {
         terminal::say(REPEAT);
+    }
+    if !erased.elsewhere.is_empty() {
+        terminal::say(format_args!(
+            "unfinished: rooms that are switched off (rooms) hold something of this person: {}",
+            erased.elsewhere.join(", ")
+        ));
+        terminal::say(SWITCH_ON);
     }
 }

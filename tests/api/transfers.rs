@@ -807,6 +807,44 @@ async fn a_key_that_was_refused_too_often_needs_a_new_one() {
     assert_eq!(next["state"], "CREDITED", "{next}");
 }
 
+/// A script that repeats a reversal until the account is funded uses up any number of tries.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reversal_that_was_refused_often_is_made_once_there_is_money() {
+    let gateway = Gateway::start().await;
+    let (anna, bert) = (gateway.shopper("anna"), gateway.shopper("bert"));
+    let (from, to) = (open(&anna, "EUR").await, open(&bert, "EUR").await);
+    fund(&gateway, &from, 100).await;
+    let sent = anna.field(TRANSFER, order(&from, &to, 60, None)).await;
+    assert_settled(&gateway).await;
+    bert.field(TRANSFER, order(&to, &from, 50, None)).await;
+    assert_settled(&gateway).await;
+    let (service, id) = (gateway.service(), json!({ "id": sent["id"] }));
+    assert_eq!(service.field(REVERSE, id.clone()).await["code"], "INSUFFICIENT_FUNDS");
+    let original = key(sent["id"].as_str().expect("an id"));
+    let (transfers, ids) = (gateway.raw("transfers"), gateway.app.ids());
+    let op = ids.derived(&["reversal", &original]);
+    let try_id = |number: u64| ids.derived(&["attempt", &op, &number.to_string()]);
+    let refused = transfers.find_one(doc! { "_id": &op }).await.expect("read").expect("a try");
+    let tries = (1..=150).map(|number| {
+        let mut again = refused.clone();
+        again.insert("_id", try_id(number));
+        again
+    });
+    transfers.insert_many(tries.collect::<Vec<_>>()).await.expect("inserted");
+
+    let refused = service.field(REVERSE, id.clone()).await;
+    assert_eq!(refused["code"], "INSUFFICIENT_FUNDS", "{refused}");
+    fund(&gateway, &to, 50).await;
+    let all = (0..8).map(|_| service.field(REVERSE, id.clone()));
+    assert_one_arrived(&futures_util::future::join_all(all).await);
+    assert_settled(&gateway).await;
+    let reversed = service.field(REVERSE, id).await;
+    assert_eq!(reversed["state"], "DONE", "{reversed}");
+    // The refused call has the try before it.
+    assert_eq!(reversed["id"], *NodeKind::TRANSFER.id(&try_id(152)));
+    assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (150, 0));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelling_and_its_transfer_agree() {
     // A repeat of what ran out of time would be answered with another state.

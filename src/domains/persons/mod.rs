@@ -14,6 +14,9 @@
 //! unfinished flow, such as a cart that is being checked out, is left to the next run, because the flow would write the
 //! subject again.
 //!
+//! A room that is switched off may have documents of the person. They are left to a run in which it is on, and the erasure
+//! isn't finished before: so that run puts the same pseudonym into them as stands in the documents of the other rooms.
+//!
 //! Afterwards nothing leads from the subject to the pseudonym.
 
 mod documents;
@@ -76,12 +79,20 @@ pub struct Erased {
     pub remarks: Vec<String>,
     /// See [`Erasing::waits`]. If there are any, the erasure isn't finished: it is to be repeated.
     pub waits: Vec<String>,
+    /// Names of rooms that are switched off and hold something of the person. If there are any, the erasure isn't finished: it
+    /// is to be repeated when they are on. They are only looked for if nothing waits.
+    pub elsewhere: Vec<&'static str>,
 }
 
 impl Erased {
     /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
-        self.counts.is_empty() && self.ended.is_empty() && self.waits.is_empty()
+        self.counts.is_empty() && self.ended.is_empty() && self.is_finished()
+    }
+
+    /// Whether nothing is left to be erased.
+    pub fn is_finished(&self) -> bool {
+        self.waits.is_empty() && self.elsewhere.is_empty()
     }
 }
 
@@ -212,26 +223,61 @@ pub async fn export<E: From<Error>>(
     Ok(())
 }
 
-/// The rooms that are switched off although the database has collections of theirs that hold subjects. Neither an export nor
-/// an erasure searches them.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
-pub async fn unsearched(app: &App) -> Result<Vec<&'static str>> {
-    let there = app.placement().collections().await?;
-    let (placed, declared) = (shards::collections(), declarations());
+/// The declarations of rooms that are switched off, of collections that the database has and that hold subjects.
+async fn switched_off_ones(app: &App) -> Result<Vec<(&'static str, Personal)>> {
+    let off = switched_off(app.config());
+    if off.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (there, placed) = (app.placement().collections().await?, shards::collections());
     let exists = |personal: &Personal| {
         placed
             .iter()
             .filter(|one| one.name == personal.collection)
             .any(|one| there.iter().any(|(group, name)| *group == one.group && one.is(name)))
     };
-    let has_subjects = |room: &&'static str| {
-        declared
-            .iter()
-            .any(|(of, personal)| of == room && personal.subjects().is_some() && exists(personal))
+    let is_one = |(room, personal): &(&'static str, Personal)| {
+        off.contains(room) && personal.subjects().is_some() && exists(personal)
     };
-    Ok(switched_off(app.config()).into_iter().filter(has_subjects).collect())
+    Ok(declarations().into_iter().filter(is_one).collect())
+}
+
+/// The rooms that are switched off although the database has collections of theirs that hold subjects. An export doesn't
+/// search them.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn unsearched(app: &App) -> Result<Vec<&'static str>> {
+    let mut rooms: Vec<_> =
+        switched_off_ones(app).await?.into_iter().map(|(room, _)| room).collect();
+    // The declarations of a room follow each other.
+    rooms.dedup();
+    Ok(rooms)
+}
+
+/// The rooms that are switched off and hold the subject.
+async fn elsewhere(app: &App, subject: &str) -> Result<Vec<&'static str>> {
+    let mut rooms = Vec::new();
+    for (room, personal) in switched_off_ones(app).await? {
+        if !rooms.contains(&room) && is_held(app, &personal, subject).await? {
+            rooms.push(room);
+        }
+    }
+    Ok(rooms)
+}
+
+/// Whether a collection whose room is switched off holds the subject.
+async fn is_held(app: &App, personal: &Personal, subject: &str) -> Result<bool> {
+    for searched in searched(app, personal).await? {
+        let searched = searched.without_index();
+        let mut pages = Pages::of(&searched, subject);
+        while let Some(page) = pages.next().await? {
+            if !page.is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// What an erasure would find. It changes nothing.
@@ -308,11 +354,13 @@ pub async fn erase(app: &App, subject: &str, keeps_files: bool) -> Result<Erased
             note(&mut counts, searched.name(), changed);
         }
     }
-    if erasing.waits.is_empty() {
+    let Erasing { ended, remarks, waits, .. } = erasing;
+    let elsewhere = if waits.is_empty() { elsewhere(app, subject).await? } else { Vec::new() };
+    let erased = Erased { counts, ended, remarks, waits, elsewhere };
+    if erased.is_finished() {
         store::end(app, &erasure.id).await?;
     }
-    let Erasing { ended, remarks, waits, .. } = erasing;
-    Ok(Erased { counts, ended, remarks, waits })
+    Ok(erased)
 }
 
 /// Whether an unfinished erasure puts this pseudonym in place of this subject.

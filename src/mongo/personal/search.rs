@@ -94,6 +94,16 @@ impl Searched {
         Self { owned: owned.into_iter().collect(), ..self }
     }
 
+    /// The same search in the order of `_id` instead of by an index of a field, which a collection may lack whose room is
+    /// switched off.
+    #[must_use]
+    pub fn without_index(mut self) -> Self {
+        if matches!(self.subjects.find, Find::Index(..)) {
+            self.subjects.find = Find::Walk;
+        }
+        self
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         self.collection.name()

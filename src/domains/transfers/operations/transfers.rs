@@ -21,7 +21,8 @@ use crate::graphql::{prelude::*, refusals::CurrencyMismatch};
 /// by its idempotency key.
 pub(super) const SCOPE: &str = "transfer";
 
-/// Maximum number of tries of one op that are refused.
+/// Maximum number of tries of one op that are refused. A reversal may have any number: it has no idempotency key that could
+/// be another one.
 const MAX_TRIES: usize = 100;
 
 /// What a mutation of a transfer returns.
@@ -188,19 +189,44 @@ async fn begin_try<U: From<InvalidInput>>(
     driver: Driver<'_>,
     transfer: &TransferDocument,
 ) -> Made<U> {
-    for number in 0..MAX_TRIES {
+    let is_reversal = transfer.kind == TransferKind::Reversal;
+    let mut number = 0;
+    while is_reversal || number < MAX_TRIES {
         let id = try_id(driver.app, &transfer.id, number);
         let (found, is_new) = driver.begin(TransferDocument { id, ..transfer.clone() }).await?;
         if is_new || found.input != transfer.input || !found.gives_way() {
             return Ok(found);
         }
+        number += 1;
+        if is_reversal {
+            number = number.max(newest_try(driver.app, &transfer.id, number - 1).await?);
+        }
     }
-    let (field, reason) = if transfer.kind == TransferKind::Reversal {
-        ("transferId", format!("its reversal was refused or cancelled {MAX_TRIES} times"))
-    } else {
-        ("idempotencyKey", format!("was used for {MAX_TRIES} refused calls: use a new one"))
-    };
-    Err(InvalidInput::new(field, reason).into())
+    let reason = format!("was used for {MAX_TRIES} refused calls: use a new one");
+    Err(InvalidInput::new("idempotencyKey", reason).into())
+}
+
+/// The highest number of a try of an op that there is; `known` is the number of one that there is. Each try is inserted
+/// after the one before it has failed for good, and none is ever removed. So the numbers have no gaps, which makes few reads
+/// enough, and all tries below the highest have failed for good.
+async fn newest_try(app: &App, op: &str, known: usize) -> Result<usize> {
+    let (mut newest, mut step) = (known, 1);
+    while is_tried(app, op, newest + step).await? {
+        newest += step;
+        step *= 2;
+    }
+    // The next power of two would be too far: the rest is found by halves.
+    while step > 1 {
+        step /= 2;
+        if is_tried(app, op, newest + step).await? {
+            newest += step;
+        }
+    }
+    Ok(newest)
+}
+
+async fn is_tried(app: &App, op: &str, number: usize) -> Result<bool> {
+    Ok(store::transfers(app).get_settled(&try_id(app, op, number)).await?.is_some())
 }
 
 /// The last try of an op.

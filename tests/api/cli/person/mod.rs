@@ -22,7 +22,7 @@ use crate::{
     orders::fulfilment::{change, packed},
     shop::{account, add, cart, checkout, placed, settled, stock, stocked},
     social::{deliver, does, people, posted_with},
-    support::{Gateway, direct::in_time, key, short_bounds},
+    support::{Gateway, direct::in_time, key, short_bounds, until},
     theater,
 };
 
@@ -287,6 +287,40 @@ async fn the_command_exports_and_erases() {
     assert_eq!((code, out.as_str()), (0, "nothing is held of this person\n"));
     assert_eq!(places_of(&gateway, EVE).await, []);
     assert_eq!(person(&["erase", "", "--yes"]).0, 2);
+    gateway.assert_sound().await;
+}
+
+/// A room that is switched off keeps what it has of a person. The erasure keeps its pseudonym for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_is_finished_when_all_rooms_are_on() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 50).await;
+    let orders = shops(&gateway, EVE).await;
+    settled(&gateway).await;
+    let erase = |rooms: Option<&str>| {
+        let mut command = on(gateway.database.name(), &["person", "erase", EVE, "--yes"]);
+        if let Some(rooms) = rooms {
+            command.env("DOCGATE_ROOMS", rooms);
+        }
+        done(command)
+    };
+    let without_orders = Some("carts,inventory,catalog,categories,comments,people");
+    // Once nothing waits, and also in each repeat.
+    for _ in 0..2 {
+        until("the rooms that are off keep the erasure from its end", async || {
+            let (code, out, said) = erase(without_orders);
+            assert_eq!(code, 1, "{out}{said}");
+            let told = out.lines().find(|line| line.contains("are switched off"));
+            told.is_some_and(|told| told.contains("orders") && !told.contains("game"))
+        })
+        .await;
+    }
+    assert_eq!(gateway.stored("erasures").await.len(), 1, "it goes on with this pseudonym");
+    assert_eq!(owners(&gateway, "orders", &orders).await, [EVE, EVE]);
+    until("the erasure is finished", async || erase(None).0 == 0).await;
+    assert!(gateway.stored("erasures").await.is_empty());
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    // Carts and orders have one owner.
     gateway.assert_sound().await;
 }
 

@@ -533,6 +533,21 @@ async fn a_followed_log_survives_rotation_and_truncation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_followed_log_is_left_before_its_end() {
+    let place = Place::new().await;
+    let day = day(&place.gateway, 2);
+    let file = place.file("access.log", lines(&day, 0..200_000).as_bytes());
+    let running = Running::start(place.command(&[&file], &["--follow"]));
+    until("a position", async || place.position().await > 0).await;
+    running.signal("TERM");
+    let said = running.says("requests imported");
+    assert_eq!(running.ends(), 0);
+    let count = place.count().await;
+    assert_eq!(said, format!("{count} requests imported, 0 lines skipped"));
+    assert!((1..200_000).contains(&count), "{count}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn logs_that_begin_alike_are_told_apart() {
     let place = Place::new().await;
     let day = day(&place.gateway, 2);

@@ -170,7 +170,8 @@ pub(in super::super) fn hits_changed(
     Ok(async_stream::stream! {
         if is_late {
             known.mark_unchanged();
-            yield Ok(read_late(&app, &page).await);
+            let shown = read_late(&app, &page).await;
+            yield Ok(shown);
             progress.wait();
             if known.changed().await.is_err() {
                 return;

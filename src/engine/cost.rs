@@ -2,8 +2,8 @@
 //!
 //! The cost is the number of objects that the response may hold. Each object counts one, and selections below
 //! a list count once for each element. The length of a connection is its `first` (or `last`). If an argument of
-//! a list field is a list of ids, the length is the number of ids. Other lists are assumed to have [`ASSUMED`]
-//! elements. A field of a root type and a connection count [`COMMAND`] more, because they send commands to MongoDB. So does
+//! a list field is a list of ids, or of representations of entities, the length is their number. Other lists are assumed
+//! to have [`ASSUMED`] elements. A field of a root type and a connection count [`COMMAND`] more, because they send commands to MongoDB. So does
 //! a value without fields that no cache may keep (`@cacheControl(maxAge: 0)`), because it is read whenever it is shown.
 //! The idea is from <https://ibm.github.io/graphql-specs/cost-spec.html>.
 
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use async_graphql::{
     Name, Number, Positioned, Value, Variables,
     parser::types::{
-        BaseType, Field, FragmentDefinition, OperationDefinition, Selection, SelectionSet,
+        BaseType, Field, FragmentDefinition, OperationDefinition, Selection, SelectionSet, Type,
         VariableDefinition,
     },
 };
@@ -279,10 +279,12 @@ impl<'a, 's> Walk<'a, 's> {
         requested
     }
 
-    /// Whether an argument is a list of ids. The list that it is given to has an element for each.
+    /// Whether an argument is a list of ids, or of representations of entities. The list that it is given to has an element
+    /// for each.
     fn are_ids(&self, of: &str, field: &str, argument: &str) -> bool {
+        let is_key = |inner: &Type| matches!(named(inner), "ID" | "_Any");
         let ty = self.types.argument(of, field, argument);
-        ty.is_some_and(|ty| matches!(&ty.base, BaseType::List(inner) if named(inner) == "ID"))
+        ty.is_some_and(|ty| matches!(&ty.base, BaseType::List(inner) if is_key(inner)))
     }
 
     /// Whether a variable is declared to hold a list.

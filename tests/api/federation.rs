@@ -235,6 +235,28 @@ async fn a_hundred_representations_are_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn each_representation_counts_in_the_cost() {
+    let gateway = Gateway::with(|config| {
+        config.federation = true;
+        config.max_cost = 50;
+    })
+    .await;
+    let client = gateway.anonymous();
+    let many = |count| json!(vec![json!({ "__typename": "Product", "sku": "a" }); count]);
+    // Known or not, the variables tell the length.
+    for count in [1, 40, 40, 2] {
+        let answer = entities(&client, &many(count)).await;
+        assert_eq!(answer["extensions"]["cost"]["estimated"], 10 + count, "{answer:#}");
+    }
+    let literal =
+        "{ _entities(representations: [{ __typename: \"Product\", sku: \"a\" }]) { __typename } }";
+    assert_eq!(client.run(literal, json!({})).await["extensions"]["cost"]["estimated"], 11);
+    let refused = entities(&client, &many(41)).await;
+    assert_eq!(refused["data"], Value::Null, "{refused:#}");
+    assert_eq!(refused["errors"][0]["extensions"]["limit"], "max_cost", "{refused:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn representations_are_read_together() {
     let gateway = Gateway::behind_proxy(|config| config.federation = true).await;
     for number in 0..60 {

@@ -105,6 +105,26 @@ async fn the_first_images_are_those_that_the_caller_sees() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_picture_of_too_many_bytes_is_shown_as_it_is() {
+    let gateway = Gateway::start().await;
+    let (merchant, anyone) = (gateway.merchant(), gateway.anonymous());
+    let one = hung(&gateway, "one", 200, 100).await;
+    let subjects = subjects(&gateway).await;
+    let query = "query($id: ID!) { asset(by: { id: $id }) { small: url(width: 160) } }";
+    for (length, shown) in [(64_i64 << 20, "/assets/one?w=160"), ((64 << 20) + 1, "/assets/one")] {
+        let by_id = doc! { "_id": key(id(&one)) };
+        let longer = doc! { "$set": { "file.length": length } };
+        gateway.raw("assetEntries").update_one(by_id, longer).await.expect("changed");
+        let asset = anyone.field(query, json!({ "id": id(&one) })).await;
+        assert_eq!(asset["small"], shown, "{length}");
+        for subject in &subjects {
+            set(&merchant, subject, json!([{ "assetId": id(&one) }])).await;
+            assert_eq!(seen(&anyone, subject).await[0]["small"], shown, "{length}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn pictures_that_are_gone_are_not_read_one_after_the_other() {
     const MANY: usize = 12;
     let gateway = Gateway::start().await;

@@ -60,6 +60,8 @@ export function CartProvider({ children }: { children: ReactNode }) {
   // Changes wait for each other, so that the cart shown is the newest one.
   const queue = useRef<Promise<unknown>>(Promise.resolve());
   const cartId = useRef<string | null>(savedCart());
+  // A checkout that wasn't answered may have placed the order: its repeat has the same key, and finds it.
+  const unanswered = useRef<{ of: string; key: string } | null>(null);
 
   const store = useMemo(() => {
     const show = (next: ops.CartData | null) => {
@@ -100,7 +102,14 @@ export function CartProvider({ children }: { children: ReactNode }) {
           const id = cartId.current;
           const frame = await request(ops.Frame, frameVariables(id));
           setMenu(frame.categories.nodes);
-          if (id) show(frame.cart?.state === "ACTIVE" ? frame.cart : null);
+          if (!id) return;
+          const found = frame.cart;
+          if (found?.state === "ACTIVE") return show(found);
+          // Its checkout is under way, and ends with an order or with the cart as it was.
+          if (found && !found.orderId && ["PENDING", "VOIDING", "PAID"].includes(found.state)) return;
+          // The page was closed before the answer to the checkout came.
+          if (found?.orderId) saveOrder(found.orderId);
+          show(null);
         }),
       add: (sku: string): Told =>
         inTurn(async () => {
@@ -141,8 +150,12 @@ export function CartProvider({ children }: { children: ReactNode }) {
       checkOut: (shipping: Address) =>
         inTurn(async () => {
           try {
-            const variables = { cartId: cartId.current ?? "", shipping, key: idempotencyKey() };
+            const of = JSON.stringify([cartId.current, shipping]);
+            const key = unanswered.current?.of === of ? unanswered.current.key : idempotencyKey();
+            unanswered.current = { of, key };
+            const variables = { cartId: cartId.current ?? "", shipping, key };
             const { checkoutCart: outcome } = await request(ops.Checkout, variables);
+            unanswered.current = null;
             if (outcome?.__typename !== "Order") {
               return { told: outcome ? told(outcome) : "The order couldn't be placed. Please try again." };
             }

@@ -99,6 +99,9 @@ async function post<Result>(body: string, signal?: AbortSignal): Promise<Answer<
   }
 }
 
+/** Pause before a subscription that was refused or has failed is sent again. */
+const PAUSE = 2000;
+
 /**
  * Follows a subscription by server-sent events. The browser connects again after an interruption; the first event is
  * the present state. Returns how to end it.
@@ -109,17 +112,34 @@ export function subscribe<Result, Variables>(
   next: (data: Result) => void,
   ended?: () => void,
 ): () => void {
-  const parameters = { query: textOf(document), variables: JSON.stringify(variables) };
-  const source = new EventSource(`/graphql?${new URLSearchParams(parameters)}`);
-  source.addEventListener("next", (event) => {
-    const { data } = JSON.parse(event.data) as Answer<Result>;
-    if (data) next(data);
-  });
-  source.addEventListener("complete", () => {
-    source.close();
-    ended?.();
-  });
-  return () => source.close();
+  const parameters = new URLSearchParams({ query: textOf(document), variables: JSON.stringify(variables) });
+  let stop = () => {};
+  const connect = () => {
+    const source = new EventSource(`/graphql?${parameters}`);
+    let isRetryable = false;
+    const again = () => {
+      source.close();
+      const timer = setTimeout(connect, PAUSE);
+      stop = () => clearTimeout(timer);
+    };
+    source.addEventListener("next", (event) => {
+      const { data, errors } = JSON.parse(event.data) as Answer<Result>;
+      isRetryable = errors?.some(({ extensions }) => extensions?.retryable) ?? false;
+      if (data) next(data);
+    });
+    source.addEventListener("complete", () => {
+      if (isRetryable) return again();
+      source.close();
+      ended?.();
+    });
+    source.addEventListener("error", () => {
+      // The browser gives up if docgate is at its limit, and refuses the request.
+      if (source.readyState === EventSource.CLOSED) again();
+    });
+    stop = () => source.close();
+  };
+  connect();
+  return () => stop();
 }
 
 /** A key by which docgate recognises the repeat of a mutation. */

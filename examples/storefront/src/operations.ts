@@ -77,7 +77,7 @@ export const Frame = graphql(
   `
   query Frame($cartId: ID!, $hasCart: Boolean!) {
     categories { nodes { path name(locale: "en") } }
-    cart(id: $cartId) @include(if: $hasCart) { ...Cart }
+    cart(id: $cartId) @include(if: $hasCart) { ...Cart orderId }
   }
 `,
   [Cart],

@@ -47,6 +47,7 @@ view! {
     /// The file of an asset.
     #[derive(Debug)]
     pub(super) struct FileView<'a> {
+        "length" => pub(super) length: i64,
         "type" => pub(super) media_type: &'a str,
         "width" => pub(super) width: Option<i64>,
         "height" => pub(super) height: Option<i64>,

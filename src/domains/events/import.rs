@@ -94,3 +94,12 @@ pub async fn position(app: &App, id: &str) -> Result<Option<ImportDocument>, Err
 pub async fn remember(app: &App, position: &ImportDocument) -> Result<(), Error> {
     store::remember(app, position).await
 }
+
+/// Notes from where to where the next lines of a log are counted together, if that much is imported of it. A repeat after an
+/// interruption then counts the same lines together. `position` is what was known of the log before.
+///
+/// # Errors
+/// `Unavailable` or `Internal`. It can be repeated.
+pub async fn plan(app: &App, position: &ImportDocument, batch: [i64; 2]) -> Result<(), Error> {
+    store::plan(app, position, batch).await
+}

@@ -47,6 +47,20 @@ pub(super) async fn remember(app: &App, position: &ImportDocument) -> Result<(),
     }
 }
 
+/// Notes the end of the batch that is counted next, if the position of the import is where the batch begins. `position` is
+/// what was known of the log before.
+pub(super) async fn plan(
+    app: &App,
+    position: &ImportDocument,
+    [begin, end]: [i64; 2],
+) -> Result<(), Error> {
+    let guard = doc! { "_id": &position.id, "done": begin };
+    if imports(app).set(guard, doc! { "planned": end }).held().await? || position.done != begin {
+        return Ok(());
+    }
+    remember(app, &ImportDocument { planned: Some(end), ..position.clone() }).await
+}
+
 /// Removes positions that were written before this time.
 pub(super) async fn forget_imports(app: &App, before: DateTime) -> Result<u64, Error> {
     imports(app).remove_many(doc! { "at": { "$lt": before } }).await

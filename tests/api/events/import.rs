@@ -16,7 +16,11 @@ use serde_json::{Value, json};
 use super::{analyst, day, list, months};
 use crate::{
     cli::{Running, done, on},
-    support::{Gateway, fresh_name, start_mongod, until},
+    support::{
+        Gateway, fresh_name, mongod_port,
+        proxy::{Cut, Proxy},
+        start_mongod, until,
+    },
 };
 
 /// A gateway on a database, and a folder for logs.
@@ -423,6 +427,42 @@ async fn hits_and_views_of_an_import_that_was_killed_count_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn hits_that_follow_an_interruption_are_counted() {
+    let place = Place::new().await;
+    let day = day(&place.gateway, 2);
+    let file = place.file("access.log", lines(&day, 0..100).as_bytes());
+    let append = |text: &str| {
+        let mut log = fs::File::options().append(true).open(&file).expect("a log");
+        log.write_all(text.as_bytes()).expect("written");
+    };
+    let port = mongod_port(place.gateway.database.name());
+    let proxy = Proxy::start(&format!("127.0.0.1:{port}")).await;
+    let mut command = place.command(&[&file], &["--follow", "--into", "reports"]);
+    let uri = format!("mongodb://{}/?directConnection=true", proxy.address());
+    command.env("DOCGATE_MONGODB_URI", uri);
+    let running = Running::start(command);
+    until("the beginning", async || place.position().await > 0).await;
+    // What is added is counted. Its end is noted before, and the position isn't moved any more.
+    proxy.count_only(|seen| {
+        seen.collection == "eventImports"
+            && ["findAndModify", "update"].contains(&seen.command.as_str())
+    });
+    proxy.cut_all_from(1, Cut::Hold);
+    append(&lines(&day, 100..200));
+    proxy.reached().await;
+    running.signal("KILL");
+    drop(running);
+    proxy.discard();
+    append(&lines(&day, 200..300));
+    place.imports(&[&file], &["--into", "reports"], 200);
+    let mut hits = 0;
+    for page in 0..10 {
+        hits += place.hits(&format!("/{page}"), &day).await;
+    }
+    assert_eq!(hits, 300);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_import_outlives_a_mongodb_that_is_killed() {
     let mut mongod = start_mongod().await;
     let gateway = Gateway::over(mongod.port(), false, &fresh_name(), |_| {}).await;
@@ -490,6 +530,21 @@ async fn a_followed_log_survives_rotation_and_truncation() {
     // All of it is known.
     place.imports(&[&rotated, &file], &["--into", "events,reports"], 0);
     assert_eq!(place.count().await, 178);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_followed_log_is_left_before_its_end() {
+    let place = Place::new().await;
+    let day = day(&place.gateway, 2);
+    let file = place.file("access.log", lines(&day, 0..200_000).as_bytes());
+    let running = Running::start(place.command(&[&file], &["--follow"]));
+    until("a position", async || place.position().await > 0).await;
+    running.signal("TERM");
+    let said = running.says("requests imported");
+    assert_eq!(running.ends(), 0);
+    let count = place.count().await;
+    assert_eq!(said, format!("{count} requests imported, 0 lines skipped"));
+    assert!((1..200_000).contains(&count), "{count}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

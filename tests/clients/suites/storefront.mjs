@@ -39,6 +39,7 @@ export async function run(checks) {
     await visit("a variant is chosen with its price, stock and picture", "/shop", variants);
     await visit("the text of a picture that can't be shown stands in its place", "/shop", failedPicture);
     await visit("a guest buys with a voucher, and sees the order by its number", "/shop/sku/ALB-00002", buy);
+    await visit("an order whose answer was lost is found by the next try", "/shop/sku/ALB-00002", unanswered);
     await visit("an order that no voucher pays for is refused in the words of the shop", "/shop/sku/ALB-00006", unpaid);
     await visit("pages of the site and a blog are shown, also by an address that they had", "/shop/site/en/shipping", site);
   }
@@ -258,6 +259,26 @@ async function unpaid(page) {
   await page.getByRole("radio", { name: /^Standard delivery/, checked: true }).waitFor();
   await page.getByRole("button", { name: "Place the order" }).click();
   await page.getByRole("alert").getByText("This demo takes no cards").waitFor();
+}
+
+async function unanswered(page) {
+  await fill(page, "ALB-00002");
+  await page.getByLabel("Voucher").fill("gift");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.getByTestId("total").getByText("€0.00").waitFor();
+  await address(page);
+  await page.getByRole("radio", { name: /^Standard delivery/, checked: true }).waitFor();
+  await page.route("**/graphql", async (route) => {
+    if (!route.request().postData()?.includes("checkoutCart")) return route.fallback();
+    await route.fetch();
+    await route.fulfill({ contentType: "application/json", body: "lost" });
+  });
+  const order = page.getByRole("button", { name: "Place the order" });
+  await order.click();
+  await page.getByRole("alert").getByText("The shop can't be reached").waitFor();
+  await page.unroute("**/graphql");
+  await order.click();
+  await page.getByText("Thank you.").waitFor();
 }
 
 async function buy(page, picture, isPhone) {

@@ -69,9 +69,14 @@ impl Followed {
         now.is_some_and(|about| Some(identity(&about)) == self.identity)
     }
 
+    /// Whether the import is to end.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
     /// Waits for a moment. `offset` is what was read of the file.
     pub(super) fn wait(&self, offset: u64) -> Change {
-        if self.stop.is_cancelled() {
+        if self.is_stopped() {
             return Change::Stopped;
         }
         std::thread::sleep(PAUSE);

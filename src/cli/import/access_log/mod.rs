@@ -32,7 +32,7 @@ use super::{
 use crate::{
     app::App,
     config::Config,
-    domains::events::import::{ImportDocument, check_site, remember},
+    domains::events::import::{ImportDocument, check_site, plan, remember},
     error::Error,
 };
 use batch::Batch;
@@ -227,8 +227,7 @@ impl Running {
             if sink != Sink::Events {
                 // A repeat has to count the same lines at once.
                 if !batch.is_regular && position.planned != Some(batch.end) {
-                    let planned = Some(batch.end);
-                    self.remember(ImportDocument { planned, ..position.clone() }).await?;
+                    self.plan(&position, [batch.begin, batch.end]).await?;
                 }
                 let counted = self.count(sink, batch.log.counted_as(&position), batch).await;
                 counted.map_err(|error| self.report.interrupted(&sentence(&error)))?;
@@ -252,6 +251,15 @@ impl Running {
             }
         };
         again_and_again(count, self.tries(), self.stop.clone()).await
+    }
+
+    async fn plan(&self, position: &ImportDocument, batch: [i64; 2]) -> Result<(), Failure> {
+        let plan = || {
+            let (app, position) = (self.app.clone(), position.clone());
+            async move { plan(&app, &position, batch).await }
+        };
+        let planned = again_and_again(plan, self.tries(), self.stop.clone()).await;
+        planned.map_err(|error| self.report.interrupted(&sentence(&error)))
     }
 
     async fn remember(&self, position: ImportDocument) -> Result<(), Failure> {

@@ -210,7 +210,8 @@ impl Reader {
         let mut is_last_look = false;
         loop {
             let found = lines.next(&mut line)?;
-            let is_end = !found.is_some_and(|found| found.is_whole);
+            // What is read already is still imported if the import is to end.
+            let is_end = !found.is_some_and(|found| found.is_whole) || followed.is_stopped();
             if let Some(found) = found {
                 let at = *begin.get_or_insert(found.at);
                 // What isn't finished is read on with the next look, unless there is none.

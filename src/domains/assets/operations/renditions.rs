@@ -91,6 +91,8 @@ pub struct Picture {
     path: String,
     /// Media type of the file.
     media_type: String,
+    /// Length of the file in bytes.
+    length: i64,
     /// Width of the file in pixels.
     pub width: i64,
     /// Height of the file in pixels.
@@ -102,14 +104,15 @@ impl Picture {
     pub fn of(asset: &AssetDocument) -> Option<Self> {
         let file = asset.file.as_ref()?;
         let (path, media_type) = (asset.metadata.path.clone(), file.media_type.clone());
-        Some(Self { path, media_type, width: file.width?, height: file.height? })
+        let length = file.length;
+        Some(Self { path, media_type, length, width: file.width?, height: file.height? })
     }
 
     /// The path of the file as a URL, at a width if that is given.
     pub fn url(&self, config: &Config, width: Option<i64>) -> String {
         let pixels = u64::try_from(self.width.saturating_mul(self.height)).unwrap_or(u64::MAX);
         let width = width
-            .filter(|_| pixels <= config.asset_pixels)
+            .filter(|_| pixels <= config.asset_pixels && self.length <= LARGEST)
             .and_then(|wanted| width_for(config, &self.media_type, self.width, wanted));
         let path = &self.path;
         width.map_or_else(|| format!("/assets{path}"), |width| format!("/assets{path}?w={width}"))
@@ -129,7 +132,8 @@ pub async fn picture(cx: Cx<'_>, id: &str) -> Result<Option<Picture>> {
     }
     let sized = |file: &FileView<'_>| {
         let (path, media_type) = (metadata.path.to_owned(), file.media_type.to_owned());
-        Some(Picture { path, media_type, width: file.width?, height: file.height? })
+        let length = file.length;
+        Some(Picture { path, media_type, length, width: file.width?, height: file.height? })
     };
     Ok(file.as_ref().and_then(sized))
 }

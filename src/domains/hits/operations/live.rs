@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures_util::Stream;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
     super::{
-        calendar::{Calendar, DAY, day_of},
+        calendar::{Calendar, DAY, MINUTE, day_of},
         documents::{DayDocument, PageDate},
         types::{HitReport, HitsChanged, ReportRange, Resolution},
     },
@@ -121,15 +121,35 @@ impl Current {
             before.day != self.day || self.days.iter().any(is_other)
         });
         if is_new {
-            let shown = HitsChanged {
-                site: page.site.clone(),
-                page: page.page.clone(),
-                today: Long(self.hits(&self.day)),
-                last_hour: HitReport::from(self.minutes.clone()),
-            };
+            let shown = self.shown(page);
             *known = Some((self, Shared::new(shown)));
         }
         is_new
+    }
+
+    /// What subscribers get.
+    fn shown(&self, page: &PageDate) -> HitsChanged {
+        HitsChanged {
+            site: page.site.clone(),
+            page: page.page.clone(),
+            today: Long(self.hits(&self.day)),
+            last_hour: HitReport::from(self.minutes.clone()),
+        }
+    }
+
+    /// Whether its last minute is that of a moment.
+    fn is_of(&self, now: i64) -> bool {
+        self.minutes.last().is_some_and(|last| (last.start..last.start + MINUTE).contains(&now))
+    }
+}
+
+/// What a subscriber gets who comes when another minute has begun since the last response to the others.
+async fn read_late(app: &App, page: &PageDate) -> Shared<HitsChanged> {
+    loop {
+        if let Ok(current) = read(app, page).await {
+            return Shared::new(current.shown(page));
+        }
+        sleep(PAUSE).await;
     }
 }
 
@@ -142,8 +162,21 @@ pub(in super::super) fn hits_changed(
     (site, page): (&str, &str),
     progress: Arc<Progress>,
 ) -> Result<impl Stream<Item = async_graphql::Result<Shared<HitsChanged>>> + use<>> {
-    let mut known = Watched::subscribe(cx.app, page_of(site, page)?, watch_page);
+    let (app, page) = (cx.app.clone(), page_of(site, page)?);
+    let mut known = Watched::subscribe(cx.app, page.clone(), watch_page);
+    // What is known at the beginning may be of any earlier time.
+    let now = app.clock().timestamp_millis();
+    let is_late = known.borrow().as_ref().is_some_and(|(current, _)| !current.is_of(now));
     Ok(async_stream::stream! {
+        if is_late {
+            known.mark_unchanged();
+            let shown = read_late(&app, &page).await;
+            yield Ok(shown);
+            progress.wait();
+            if known.changed().await.is_err() {
+                return;
+            }
+        }
         loop {
             let shown = known.borrow_and_update().as_ref().map(|(_, shown)| shown.clone());
             if let Some(shown) = shown {
@@ -160,7 +193,7 @@ pub(in super::super) fn hits_changed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domains::hits::calendar::{MINUTE, midnight};
+    use crate::domains::hits::calendar::midnight;
 
     fn page() -> PageDate {
         PageDate { site: "a.example".into(), page: "/a".into(), date: String::new() }
@@ -215,6 +248,23 @@ mod tests {
         assert_eq!(told(&mut known, midnight + 70 * MINUTE, &hits), None);
         hits.push(midnight - 5 * MINUTE);
         assert_eq!(told(&mut known, midnight + 70 * MINUTE, &hits), None);
+    }
+
+    #[test]
+    fn the_last_hour_is_that_of_a_minute() {
+        let midnight = midnight("2026-11-27").expect("a time");
+        let (minutes, days) =
+            last_minutes(midnight).expect("a plan").counted_in(&[]).expect("counted");
+        let current = Current { day: day_of(midnight), days, minutes };
+        for (now, is_of) in [
+            (midnight - 1, false),
+            (midnight, true),
+            (midnight + MINUTE - 1, true),
+            (midnight + MINUTE, false),
+            (midnight + DAY, false),
+        ] {
+            assert_eq!(current.is_of(now), is_of, "{now}");
+        }
     }
 
     #[test]

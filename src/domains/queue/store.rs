@@ -1,6 +1,6 @@
 //! MongoDB access of the work queue. The guarded writes are values: the caller sends them.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use super::documents::{Claim, End, JobDocument, JobHead, JobState, Retry, rank, unique};
 use crate::{
@@ -113,6 +113,18 @@ pub(super) async fn list_oldest_dead(
         let last = doc! { "deadAt": last_at, "_id": { "$lte": last_id } };
         filter.insert("$or", vec![doc! { "deadAt": { "$lt": last_at } }, last]);
     }
+    let sort = doc! { "deadAt": 1, "_id": 1 };
+    heads(app, List { filter, sort, limit, hint: Some("dead"), ..List::default() }).await
+}
+
+/// The dead letters of a queue that died in this time, the oldest first.
+pub(super) async fn list_died(
+    app: &App,
+    queue: &str,
+    time: Range<DateTime>,
+    limit: i64,
+) -> Result<Vec<JobHead>> {
+    let filter = doc! { "queue": queue, "deadAt": { "$gte": time.start, "$lt": time.end } };
     let sort = doc! { "deadAt": 1, "_id": 1 };
     heads(app, List { filter, sort, limit, hint: Some("dead"), ..List::default() }).await
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mongodb::bson::{Bson, DateTime};
+use mongodb::bson::Bson;
 
 use super::{
     super::{
@@ -13,7 +13,6 @@ use super::{
     check_queue,
 };
 use crate::{
-    domains,
     graphql::{prelude::*, scalars::int},
     mongo::{Outcome, expression},
 };
@@ -21,7 +20,7 @@ use crate::{
 /// Maximum number of jobs of one `retryDeadJobs`.
 pub(in super::super) const MAX_RETRIED: i64 = 1_000;
 /// Number of guarded writes that are sent at once.
-const AT_ONCE: usize = 100;
+pub(in super::super) const AT_ONCE: usize = 100;
 /// Maximum number of dead letters that are removed by one command, and of such commands for one bound in a sweep.
 const REMOVED: u64 = 1_000;
 const ROUNDS: usize = 20;
@@ -98,7 +97,14 @@ fn recorded(jobs: &[JobHead], op: &Op) -> Result<Option<Retry>, Conflict> {
 
 /// Makes these dead letters available again, unless they aren't dead any more or a live job has their unique key.
 /// Returns the number of those that are available.
-async fn revive(app: &App, dead: &[JobHead], by: Option<&Retry>) -> Result<usize> {
+///
+/// # Errors
+/// An unknown outcome; the others that were sent at once are answered.
+pub(in super::super) async fn revive(
+    app: &App,
+    dead: &[JobHead],
+    by: Option<&Retry>,
+) -> Result<usize> {
     let mut count = 0;
     for some in dead.chunks(AT_ONCE) {
         let revived = some.iter().map(|job| store::revive(app, job, by).done());
@@ -113,42 +119,15 @@ async fn revive(app: &App, dead: &[JobHead], by: Option<&Retry>) -> Result<usize
     Ok(count)
 }
 
-/// Makes jobs of docgate itself available again that have failed too often, and for the last time before `before`. They
-/// have to be done in the end, and a room that adds such a job again finds that it exists. Returns their number.
-///
-/// # Errors
-/// An unknown outcome; the next sweep repeats it.
-pub(in super::super) async fn revive_own(app: &App, before: DateTime) -> Result<u64> {
-    let mut total = 0;
-    for work in domains::work(app.config()) {
-        let mut dead = store::list_oldest_dead(app, &work.queue, None, MAX_RETRIED).await?;
-        dead.retain(|job| job.dead_at.is_some_and(|at| at < before));
-        total += revive(app, &dead, None).await? as u64;
-    }
-    Ok(total)
-}
-
-/// Removes the oldest dead letters beyond the bounds: of each producer, and then of all producers. Returns their number.
+/// Removes the oldest dead letters beyond a bound, of this producer or of all. Returns their number.
 ///
 /// # Errors
 /// Some may have been removed; the next sweep removes the rest.
-pub(in super::super) async fn remove_surplus(app: &App) -> Result<u64> {
-    let most = app.config().queue_dead_jobs;
-    let share = app.config().queue_dead_jobs_per_producer.min(most);
-    let mut total = 0;
-    // As long as all producers together have no more than one of them may have, no producer is looked at.
-    if store::count_dead(app, None, share + 1).await? > share {
-        let mut last = String::new();
-        while let Some(by) = store::next_producer_with_dead(app, &last).await? {
-            total += remove_surplus_of(app, Some(&by), share).await?;
-            last = by;
-        }
-        total += remove_surplus_of(app, None, most).await?;
-    }
-    Ok(total)
-}
-
-async fn remove_surplus_of(app: &App, by: Option<&str>, most: u64) -> Result<u64> {
+pub(in super::super) async fn remove_surplus_of(
+    app: &App,
+    by: Option<&str>,
+    most: u64,
+) -> Result<u64> {
     let mut total = 0;
     for _ in 0..ROUNDS {
         let surplus = store::count_dead(app, by, most + REMOVED).await?.saturating_sub(most);

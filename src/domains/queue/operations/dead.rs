@@ -1,8 +1,8 @@
 //! Lists dead letters, makes them available again, and keeps their number within its bounds.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Instant};
 
-use mongodb::bson::Bson;
+use mongodb::bson::{Bson, DateTime};
 
 use super::{
     super::{
@@ -42,8 +42,8 @@ pub async fn dead_jobs(cx: Cx<'_>, queue: &str, paging: Paging) -> Result<Connec
     Ok(page.connection(found, keys, Job::from))
 }
 
-/// Makes dead letters available again. A repeat with the same idempotency key makes only those available that the first
-/// call has chosen, and none twice.
+/// Makes dead letters available again. A repeat with the same idempotency key makes none available after the last one that
+/// the first call has chosen, none twice, and not more than `max` in all.
 pub async fn retry_dead_jobs(
     cx: Cx<'_>,
     input: RetryDeadJobsInput,
@@ -51,32 +51,86 @@ pub async fn retry_dead_jobs(
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "retryDeadJobs"], input.idempotency_key.as_ref(), &*input);
     let (queue, max) = (&input.queue, input.max.map_or(MAX_RETRIED, i64::from));
-    let mut dead = store::list_oldest_dead(&cx, queue, None, max).await?;
+    let mut choice = choose(&cx, queue, max, None).await?;
     if input.idempotency_key.is_none() {
-        let count = revive(&cx, &dead, None).await?;
-        return Ok(retried(count, dead.len() - count));
+        let count = revive(&cx, &choice.chosen, None).await?;
+        return Ok(retried(count, choice.ids().count() - count));
     }
     // This is read after the list: if the list lacks a job because of a call with the same key, that call is found.
     let before = store::list_retried_by(&cx, &op.id, MAX_RETRIED).await?;
     let retry = match recorded(&before, &op)? {
         Some(retry) => {
-            dead = store::list_oldest_dead(&cx, queue, Some(&retry), max).await?;
+            let left = max.saturating_sub(expression::count(before.len())).max(0);
+            choice = choose(&cx, queue, left, Some(&retry)).await?;
             retry
         }
-        None => match dead.last().and_then(|last| Some((last.dead_at?, last.id.clone()))) {
+        None => match choice.last.clone() {
             Some((last_at, last_id)) => Retry { op: op.id, input: op.input, last_at, last_id },
             None => return Ok(retried(0, 0)),
         },
     };
-    let count = revive(&cx, &dead, Some(&retry)).await?;
-    if before.is_empty() && count == dead.len() {
-        return Ok(retried(count, 0));
+    let count = revive(&cx, &choice.chosen, Some(&retry)).await?;
+    if before.is_empty() && count == choice.chosen.len() {
+        return Ok(retried(count, choice.passed.len()));
     }
     // A call with the same key may have been faster with some of them.
     let all = store::list_retried_by(&cx, &retry.op, MAX_RETRIED).await?;
     let ids: HashSet<&str> = all.iter().map(|job| job.id.as_str()).collect();
-    let skipped = dead.iter().filter(|job| !ids.contains(job.id.as_str())).count();
+    let skipped = choice.ids().filter(|id| !ids.contains(id)).count();
     Ok(retried(all.len(), skipped))
+}
+
+/// The dead letters that a call looks at.
+struct Choice {
+    /// Those to make available.
+    chosen: Vec<JobHead>,
+    /// `_id` of the others.
+    passed: Vec<String>,
+    /// `deadAt` and `_id` of the last of them all.
+    last: Option<(DateTime, String)>,
+}
+
+impl Choice {
+    /// `_id` of all of them.
+    fn ids(&self) -> impl Iterator<Item = &str> {
+        self.chosen.iter().map(|job| job.id.as_str()).chain(self.passed.iter().map(String::as_str))
+    }
+}
+
+/// Chooses the oldest dead letters of a queue, page by page, up to `most`. It passes by those whose unique key a live job
+/// has, or one that it has chosen: they stay dead, however many there are. It reads pages for half of an attempt. With
+/// `until` it looks at all up to the last one of that call.
+async fn choose(app: &App, queue: &str, most: i64, until: Option<&Retry>) -> Result<Choice> {
+    let (since, time) = (Instant::now(), app.bounds().attempt / 2);
+    let mut choice = Choice { chosen: Vec::new(), passed: Vec::new(), last: None };
+    let mut taken = HashSet::new();
+    let mut limit = until.map_or(most, |_| MAX_RETRIED);
+    loop {
+        let page = store::list_oldest_dead(app, queue, choice.last.as_ref(), until, limit).await?;
+        let is_last = expression::count(page.len()) < limit;
+        let keys: Vec<String> = page.iter().filter_map(JobHead::unique).collect();
+        if !keys.is_empty() {
+            taken.extend(store::list_live_keys(app, &keys).await?);
+        }
+        for job in page {
+            let is_full = expression::count(choice.chosen.len()) >= most;
+            if is_full && until.is_none() {
+                return Ok(choice);
+            }
+            choice.last = job.dead_at.map(|at| (at, job.id.clone()));
+            let is_free = job.unique().is_none_or(|key| taken.insert(key));
+            if is_free && !is_full {
+                choice.chosen.push(job);
+            } else {
+                choice.passed.push(job.id);
+            }
+        }
+        let is_full = expression::count(choice.chosen.len()) >= most;
+        if is_last || (until.is_none() && (is_full || since.elapsed() >= time)) {
+            return Ok(choice);
+        }
+        limit = MAX_RETRIED;
+    }
 }
 
 fn retried(count: usize, skipped: usize) -> RetriedJobs {

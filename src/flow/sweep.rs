@@ -192,13 +192,37 @@ impl Sweep {
         &mut self,
         what: &str,
         pages: impl Into<Pages>,
-        mut page: impl FnMut(DateTime, i64) -> L,
+        page: impl FnMut(DateTime, i64) -> L,
         at: impl Fn(&T, DateTime) -> Option<DateTime>,
         name: impl Fn(&T) -> String,
         mut finish: impl FnMut(T) -> F,
     ) where
         L: Future<Output = Result<Vec<T>, Error>>,
         F: Future<Output = Result<bool, Error>>,
+    {
+        let finish = |items: Vec<T>| {
+            let mut running = Vec::new();
+            for item in items {
+                running.push(Box::pin(finish(item)));
+            }
+            join_all(running)
+        };
+        self.each_batch(what, pages, page, at, name, finish).await;
+    }
+
+    /// Like [`each_page`](Self::each_page) with items that are finished together, as many as `pages` says side by side. `finish`
+    /// returns of each item, in their order, whether it finished it.
+    pub async fn each_batch<T, L, F>(
+        &mut self,
+        what: &str,
+        pages: impl Into<Pages>,
+        mut page: impl FnMut(DateTime, i64) -> L,
+        at: impl Fn(&T, DateTime) -> Option<DateTime>,
+        name: impl Fn(&T) -> String,
+        mut finish: impl FnMut(Vec<T>) -> F,
+    ) where
+        L: Future<Output = Result<Vec<T>, Error>>,
+        F: Future<Output = Vec<Result<bool, Error>>>,
     {
         let Pages { limit, side_by_side } = pages.into();
         let list = format!("{}: {what}", self.room);
@@ -225,12 +249,12 @@ impl Sweep {
                     return self.places.times.note(list, Place::at(next, &read, &tried));
                 }
                 has_begun = true;
-                let (mut names, mut running) = (Vec::new(), Vec::new());
+                let (mut names, mut items) = (Vec::new(), Vec::new());
                 for (item, one) in untried.by_ref().take(side_by_side.max(1)) {
                     names.push(&one.name);
-                    running.push(Box::pin(finish(item)));
+                    items.push(item);
                 }
-                let done = join_all(running).await;
+                let done = Box::pin(finish(items)).await;
                 for (name, done) in names.into_iter().zip(done) {
                     if matches!(done, Ok(true)) {
                         finished.insert(name);

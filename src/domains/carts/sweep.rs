@@ -29,7 +29,7 @@
 //! sweep returns them. A cart that was removed by hand commits nothing either. The reason of its removal is unknown, so
 //! its reservations are returned only after `reservation_seconds`.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, mem, time::Duration};
 
 use mongodb::bson::DateTime;
 
@@ -43,27 +43,25 @@ use crate::{
     app::App,
     domains::{
         baskets::{self, Basket as _, State},
-        inventory::{
-            Reservation, Tag,
-            operations::{self as inventory, BEGINNING},
-        },
+        inventory::{Reservation, SweptStock, Tag, operations as inventory},
     },
     error::Result,
-    flow::Sweep,
+    flow::{Pages, Sweep},
     join::join_all,
     mongo::collection::List,
 };
 
 /// Number of carts that one command reads.
 const BATCH: usize = 100;
+/// Stock documents that one command reads, and those whose reservations are looked at together.
+const STOCKS: Pages = Pages { limit: 100, side_by_side: 20 };
 
 /// Finishes interrupted flows, and expires idle carts.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let (config, unchanged_before) = (app.config(), sweep.unchanged_before());
     baskets::sweep::<CartDocument>(app, sweep).await;
     sweep.count("stock without its time", inventory::correct_next(app).await);
-    let done = sweep_reservations(app, sweep).await;
-    sweep.note("reservations", done);
+    sweep_reservations(app, sweep).await;
     vouchers::sweep(app, sweep).await;
     if !config.cart_keep_expired {
         let remove = |cart: CartDocument| async move { remove(app, &cart, unchanged_before).await };
@@ -82,34 +80,59 @@ async fn remove(app: &App, cart: &CartDocument, unchanged_before: DateTime) -> R
     Ok(entries.is_empty() && store::remove_closed(app, cart).await?)
 }
 
-/// Processes the reservations, page by page. The carts of a page are read after the page: if an
-/// entry is unchanged when it is written, it was also in this state when its cart was read.
-async fn sweep_reservations(app: &App, sweep: &mut Sweep) -> Result<()> {
+/// Looks at the reservations, page by page.
+async fn sweep_reservations(app: &App, sweep: &mut Sweep) {
     let vanished = sweep.earlier(Duration::from_secs(app.config().reservation_seconds));
     let unchanged_before = sweep.unchanged_before();
-    let mut from = Some(BEGINNING);
-    while let Some(start) = from {
-        let (mut entries, next) =
-            inventory::page_to_sweep(app, start, unchanged_before, vanished).await?;
-        entries.retain(|(_, entry)| order_of_holder(&entry.holder).is_none());
-        for batch in entries.chunks(BATCH) {
-            let ids: HashSet<&str> = batch.iter().map(|(_, entry)| &*entry.holder).collect();
-            let ids: Vec<&str> = ids.into_iter().collect();
-            let found = carts(app).list(List::of_ids(&ids)).await?;
-            // Side by side, so that the writes of one SKU are combined: every checkout leaves an entry.
-            let reconciled = batch.iter().map(|(sku, entry)| {
-                let cart = found.iter().find(|cart| cart.id == entry.holder);
-                let reconciliation = Reconciliation { app, sku, entry, unchanged_before };
-                async move { reconciliation.with(cart, vanished).await }
-            });
-            let done = join_all(reconciled).await;
-            for ((_, entry), done) in batch.iter().zip(done) {
-                sweep.add(&entry.holder, done);
-            }
-        }
-        from = next;
+    let list = |from, limit| inventory::list_to_sweep(app, from..unchanged_before, vanished, limit);
+    let at = |stock: &SweptStock, _| Some(stock.sweep_at);
+    let sku = |stock: &SweptStock| stock.sku.clone();
+    let reconcile = |stocks: Vec<SweptStock>| async move {
+        reconcile(app, &stocks, unchanged_before, vanished).await
+    };
+    sweep.each_batch("reservations", STOCKS, list, at, sku, reconcile).await;
+}
+
+/// Reconciles reservations with their carts. Returns of each stock whether something was returned to it. The carts are read
+/// after the stocks: if an entry is unchanged when it is written, it was also in this state when its cart was read.
+async fn reconcile(
+    app: &App,
+    stocks: &[SweptStock],
+    unchanged_before: DateTime,
+    vanished: DateTime,
+) -> Vec<Result<bool>> {
+    let mut returned: Vec<Result<bool>> = stocks.iter().map(|_| Ok(false)).collect();
+    let mut entries = Vec::new();
+    for (number, SweptStock { sku, reservations, .. }) in stocks.iter().enumerate() {
+        let of_carts = reservations.iter().filter(|entry| order_of_holder(&entry.holder).is_none());
+        entries.extend(of_carts.map(|entry| (number, sku.as_str(), entry)));
     }
-    Ok(())
+    for batch in entries.chunks(BATCH) {
+        let ids: HashSet<&str> = batch.iter().map(|(_, _, entry)| &*entry.holder).collect();
+        let ids: Vec<&str> = ids.into_iter().collect();
+        let found = match carts(app).list(List::of_ids(&ids)).await {
+            Ok(found) => found,
+            Err(error) => {
+                if let Some((number, ..)) = batch.first() {
+                    returned[*number] = Err(error);
+                }
+                continue;
+            }
+        };
+        // Side by side, so that the writes of one SKU are combined: every checkout leaves an entry.
+        let reconciled = batch.iter().map(|&(_, sku, entry)| {
+            let cart = found.iter().find(|cart| cart.id == entry.holder);
+            let reconciliation = Reconciliation { app, sku, entry, unchanged_before };
+            async move { reconciliation.with(cart, vanished).await }
+        });
+        let done = join_all(reconciled).await;
+        for ((number, ..), done) in batch.iter().zip(done) {
+            // The first error stays.
+            let before = mem::replace(&mut returned[*number], Ok(false));
+            returned[*number] = before.and_then(|before| done.map(|done| before || done));
+        }
+    }
+    returned
 }
 
 /// The reconciliation of a reservation with its cart: what the cart doesn't account for is returned. Each method

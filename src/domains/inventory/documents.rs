@@ -197,13 +197,14 @@ pub(super) const LOW: i64 = 1_000;
 
 document! {
     /// The part of a stock document that the sweep of reservations reads.
-    pub(super) struct SweptStock {
-        pub(super) sku as "_id": String,
+    pub struct SweptStock {
+        /// The SKU.
+        pub sku as "_id": String,
         /// See [`StockDocument::reservations`].
         #[serde(default)]
-        pub(super) reservations: Vec<Reservation>,
+        pub reservations: Vec<Reservation>,
         /// Time since which something may have to be swept.
-        pub(super) sweep_at: DateTime,
+        pub sweep_at: DateTime,
     } in StockDocument;
 }
 

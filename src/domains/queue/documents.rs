@@ -85,7 +85,7 @@ document! {
         pub op: String,
         /// Digest of the op's input.
         pub input: String,
-        /// `deadAt` and `_id` of the last dead letter that the op chose, in their order. A repeat chooses none after it.
+        /// `deadAt` and `_id` of the last dead letter that the op looked at, in their order. A repeat chooses none after it.
         pub last_at: DateTime,
         /// See `last_at`.
         pub last_id: String,
@@ -126,6 +126,11 @@ impl JobHead {
         "deadAt",
         "retries",
     ];
+
+    /// The value of `unique` that it has while it is live, if it has a unique key.
+    pub(super) fn unique(&self) -> Option<String> {
+        self.unique_key.as_ref().map(|key| unique(&self.queue, key))
+    }
 }
 
 /// How a worker ended its claim.

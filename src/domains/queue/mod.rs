@@ -26,8 +26,9 @@
 //!   (`operations::bounds`). The number of dead letters has bounds too: the sweep removes the oldest ones beyond them
 //!   (`operations::dead`).
 //! - A claim may name several queues, which take turns (`operations::turns`).
-//! - `retryDeadJobs` makes the oldest dead letters READY. With an idempotency key, each of these jobs keeps the op and the
-//!   place of the last chosen dead letter. So a repeat chooses the same dead letters and no others.
+//! - `retryDeadJobs` makes the oldest dead letters READY. It reads page by page which ones, and passes by those whose unique
+//!   key a live job has. Then it writes: with an idempotency key, each of these jobs keeps the op and the place of the last
+//!   dead letter that the call looked at. So a repeat chooses none behind it.
 //!
 //! READY jobs, jobs with a time, dead letters and done jobs are each in an index of their own, which contains no others.
 //! So the number of finished jobs doesn't affect a claim.

@@ -1,6 +1,6 @@
 //! MongoDB access of the work queue. The guarded writes are values: the caller sends them.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use super::documents::{Claim, End, JobDocument, JobHead, JobState, Retry, rank, unique};
 use crate::{
@@ -101,18 +101,50 @@ pub(super) async fn list_dead(app: &App, page: &Page, queue: &str) -> Result<Vec
     jobs(app).list(List { hint: Some("dead"), ..page.list(filter) }).await
 }
 
-/// The oldest dead letters of a queue; with `until` none after the last one of that call.
+/// The oldest dead letters of a queue: after the one with this `deadAt` and `_id`, and with `until` none after the last one
+/// of that call.
 pub(super) async fn list_oldest_dead(
     app: &App,
     queue: &str,
+    after: Option<&(DateTime, String)>,
     until: Option<&Retry>,
     limit: i64,
 ) -> Result<Vec<JobHead>> {
-    let mut filter = doc! { "queue": queue, "deadAt": any_time() };
-    if let Some(Retry { last_at, last_id, .. }) = until {
-        let last = doc! { "deadAt": last_at, "_id": { "$lte": last_id } };
-        filter.insert("$or", vec![doc! { "deadAt": { "$lt": last_at } }, last]);
+    let (mut time, mut bounds) = (any_time(), Vec::new());
+    if let Some((at, id)) = after {
+        time = doc! { "$gte": *at };
+        let same = doc! { "deadAt": *at, "_id": { "$gt": id } };
+        bounds.push(doc! { "$or": [{ "deadAt": { "$gt": *at } }, same] });
     }
+    if let Some(Retry { last_at, last_id, .. }) = until {
+        time.insert("$lte", *last_at);
+        let same = doc! { "deadAt": *last_at, "_id": { "$lte": last_id } };
+        bounds.push(doc! { "$or": [{ "deadAt": { "$lt": *last_at } }, same] });
+    }
+    let mut filter = doc! { "queue": queue, "deadAt": time };
+    if !bounds.is_empty() {
+        filter.insert("$and", bounds);
+    }
+    let sort = doc! { "deadAt": 1, "_id": 1 };
+    heads(app, List { filter, sort, limit, hint: Some("dead"), ..List::default() }).await
+}
+
+/// Of these values of `unique`, those that live jobs have.
+pub(super) async fn list_live_keys(app: &App, keys: &[String]) -> Result<Vec<String>> {
+    let filter = doc! { "unique": { "$in": keys } };
+    let limit = i64::try_from(keys.len()).unwrap_or(i64::MAX);
+    let live = heads(app, List { filter, limit, hint: Some("unique"), ..List::default() }).await?;
+    Ok(live.iter().filter_map(JobHead::unique).collect())
+}
+
+/// The dead letters of a queue that died in this time, the oldest first.
+pub(super) async fn list_died(
+    app: &App,
+    queue: &str,
+    time: Range<DateTime>,
+    limit: i64,
+) -> Result<Vec<JobHead>> {
+    let filter = doc! { "queue": queue, "deadAt": { "$gte": time.start, "$lt": time.end } };
     let sort = doc! { "deadAt": 1, "_id": 1 };
     heads(app, List { filter, sort, limit, hint: Some("dead"), ..List::default() }).await
 }

@@ -4,11 +4,15 @@
 use std::time::Duration;
 
 use super::{
-    documents::JobState,
-    operations::{promote, remove_surplus, revive_own},
+    documents::{JobHead, JobState},
+    operations::{AT_ONCE, MAX_RETRIED, promote, remove_surplus_of, revive},
     store,
 };
-use crate::{app::App, flow::Sweep};
+use crate::{
+    app::App,
+    domains,
+    flow::{Pages, Sweep},
+};
 
 /// Maximum number of DONE jobs that are removed by one command, and of such commands per sweep.
 const REMOVED: i64 = 1_000;
@@ -21,8 +25,8 @@ const KEPT: Duration = Duration::from_secs(24 * 3_600);
 /// bounds, and old DONE jobs, whose idempotency keys need not be remembered any more.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     promote_all(app, sweep).await;
-    sweep.count("dead jobs of docgate", revive_own(app, sweep.unchanged_before()).await);
-    sweep.count("surplus dead jobs", remove_surplus(app).await);
+    revive_own(app, sweep).await;
+    remove_surplus(app, sweep).await;
     let before = sweep.ops_expired_before().min(sweep.earlier(KEPT));
     for _ in 0..ROUNDS {
         let removed = store::remove_done(app, before, REMOVED).await;
@@ -41,4 +45,38 @@ async fn promote_all(app: &App, sweep: &mut Sweep) {
     };
     let promote = |queue: String| async move { promote(app, &queue).await };
     sweep.each_name("queues", next, promote).await;
+}
+
+/// Makes jobs of docgate itself available again that have failed too often, the last time long ago. They have to be done in
+/// the end, and a room that adds such a job again finds that it exists.
+async fn revive_own(app: &App, sweep: &mut Sweep) {
+    let before = sweep.unchanged_before();
+    let pages = Pages { limit: MAX_RETRIED, side_by_side: AT_ONCE };
+    for work in domains::work(app.config()) {
+        let queue = &*work.queue;
+        let dead = |from, limit| store::list_died(app, queue, from..before, limit);
+        let at = |job: &JobHead, _| job.dead_at;
+        let id = |job: &JobHead| job.id.clone();
+        let revive = |job: JobHead| async move { Ok(revive(app, &[job], None).await? > 0) };
+        sweep.each_page(queue, pages, dead, at, id, revive).await;
+    }
+}
+
+/// Removes the oldest dead letters beyond the bounds: of each producer, and then of all producers. There can be many
+/// producers.
+async fn remove_surplus(app: &App, sweep: &mut Sweep) {
+    let most = app.config().queue_dead_jobs;
+    let share = app.config().queue_dead_jobs_per_producer.min(most);
+    let all = store::count_dead(app, None, share + 1).await;
+    // As long as all producers together have no more than one of them may have, no producer is looked at.
+    if matches!(all, Ok(all) if all <= share) {
+        return;
+    }
+    sweep.note("number of dead jobs", all.map(drop));
+    let next = |last: Option<String>| async move {
+        store::next_producer_with_dead(app, last.as_deref().unwrap_or_default()).await
+    };
+    let remove = |by: String| async move { remove_surplus_of(app, Some(&by), share).await };
+    sweep.each_name("producers with dead jobs", next, remove).await;
+    sweep.count("surplus dead jobs", remove_surplus_of(app, None, most).await);
 }

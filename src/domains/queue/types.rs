@@ -90,7 +90,7 @@ pub struct RetriedJobs {
     /// Number of jobs that can be claimed again. With a repeated idempotency key those of the first call are included.
     pub count: i32,
     /// Number of jobs that stay dead, because a live job has their unique key, and of those that another call was faster
-    /// with.
+    /// with. With `count` it tells how many of the oldest dead letters the call has looked at.
     pub skipped: i32,
 }
 

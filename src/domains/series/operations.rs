@@ -141,11 +141,16 @@ pub async fn view_series(
     let millis = |time: Option<DateTime>, default: bson::DateTime| {
         time.map_or(default, |time| time.0).timestamp_millis()
     };
+    let years = "must be between the years 1970 and 9999";
+    let (begins, reason) = match from {
+        Some(_) => ("from", years),
+        None => ("to", "needs from, because the series would begin before 1970 without it"),
+    };
     let to = millis(to, cx.clock());
     let from = millis(from, bson::DateTime::from_millis(to.saturating_sub(points * step)));
-    for (field, time) in [("from", from), ("to", to)] {
+    for (field, time, reason) in [("to", to, years), (begins, from, reason)] {
         if !TIMES.contains(&time) {
-            return Err(Error::bad_input(field, "must be between the years 1970 and 9999"));
+            return Err(Error::bad_input(field, reason));
         }
     }
     if to <= from {

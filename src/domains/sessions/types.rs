@@ -57,7 +57,8 @@ fn sessions(field: &str, sessions: &mut Vec<SessionInput>) -> Result<(), Invalid
 }
 
 refusal! {
-    /// A session began too long ago. None of the call's sessions was recorded.
+    /// A session began too long ago. This call has recorded none of its sessions. A call before with the same idempotency
+    /// key that was interrupted may have recorded some.
     struct SessionTooLate as "SESSION_TOO_LATE" {
         /// Path of the session in the input, such as `input.sessions.0`.
         pub field: String,
@@ -93,7 +94,8 @@ pub struct RolledUp {
 }
 
 result! {
-    /// Result of `recordSessions`: the number of recorded sessions, or a refusal. A refusal recorded none of them.
+    /// Result of `recordSessions`: the number of recorded sessions, or a refusal. A call that is refused recorded none of
+    /// them.
     pub enum RecordSessionsResult:
         SessionsRecorded | SessionTooLate | Conflict | InvalidInput;
 

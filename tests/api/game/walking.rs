@@ -1,10 +1,11 @@
 //! Characters come into the world, walk, and leave it.
 
 use futures_util::future::join_all;
+use mongodb::bson::doc;
 use serde_json::json;
 
 use super::{World, born, descriptions, endow, item, mint, quiet, seen};
-use crate::support::Gateway;
+use crate::support::{Gateway, key};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_character_walks_through_an_exit() {
@@ -146,6 +147,41 @@ async fn a_character_that_is_deleted_drops_what_it_carries() {
     assert_eq!(there["players"].as_array().expect("players").len(), 1);
     let mine = player.field("{ myCharacters { nodes { id } } }", json!({})).await;
     assert_eq!(mine["nodes"], json!([]));
+    quiet(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_character_that_is_being_deleted_gets_nothing() {
+    let gateway = Gateway::start().await;
+    let World { hall, .. } = World::new(&gateway).await;
+    let (ann, bob) = (born(&gateway, "ann", &hall).await, born(&gateway, "bob", &hall).await);
+    let stone = item(&gateway, "stone", json!({})).await;
+    let own = mint(&gateway, &stone, json!({ "characterId": bob })).await;
+    quiet(&gateway).await;
+    let becomes = async |state: &str| {
+        let set = doc! { "$set": { "state": state } };
+        let changed = gateway.raw("characters").update_one(doc! { "_id": key(&ann) }, set).await;
+        assert_eq!(changed.expect("set").modified_count, 1);
+    };
+    // As if the deletion had been cut.
+    becomes("LEAVING").await;
+    let made = json!({ "itemId": stone, "characterId": ann });
+    let gift = json!({ "characterId": bob, "toCharacterId": ann, "thingId": own });
+    let changes = json!({ "characterId": ann, "gold": 1 });
+    let (master, other) = (gateway.master(), gateway.player("bob"));
+    for (client, name, input) in [
+        (&master, "mintItem", &made),
+        (&master, "changeAttributes", &changes),
+        (&other, "giveItem", &gift),
+    ] {
+        let refused = client.plays(name, input.clone()).await;
+        assert_eq!(refused["code"], "NOT_FOUND", "{name}: {refused:#}");
+    }
+    // The deletion was undone.
+    becomes("ALIVE").await;
+    let minted = master.plays("mintItem", made).await;
+    assert_eq!(minted["id"], json!(ann), "{minted:#}");
     quiet(&gateway).await;
     gateway.assert_sound().await;
 }

@@ -1,6 +1,6 @@
 //! The bounds on unfinished jobs and on dead letters.
 
-use docgate::config::Config;
+use docgate::{background, config::Config, domains};
 use futures_util::future::join_all;
 use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
@@ -174,6 +174,29 @@ async fn of_too_many_dead_letters_the_oldest_go() {
     gateway.sweep().await;
     assert!(gateway.snapshot().await["jobs"] == before, "there is no surplus any more");
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_of_dead_letters_that_fails_keeps_no_others() {
+    let gateway = Gateway::with(|config| config.queue_dead_jobs_per_producer = 1).await;
+    let mut oldest = Vec::new();
+    for subject in ["ann", "bob"] {
+        oldest.push(dead(&gateway, subject, "mail").await);
+        dead(&gateway, subject, "mail").await;
+    }
+    let refused = doc! {
+        "failCommands": ["delete"], "namespace": format!("{}.jobs", gateway.database.name()),
+        "errorCode": 2,
+    };
+    let point = gateway.fail_point(doc! { "times": 1 }, refused).await;
+    let passed = background::sweep_room(&gateway.app, &domains::queue::ROOM).await;
+    point.off().await;
+    assert!(passed.is_err(), "{passed:?}");
+    let exist = async || [exists(&gateway, &oldest[0]).await, exists(&gateway, &oldest[1]).await];
+    assert_eq!(exist().await, [true, false]);
+    gateway.sweep().await;
+    assert_eq!(exist().await, [false, false]);
+    assert_eq!(stats(&gateway, "mail").await, [0, 0, 0, 2]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

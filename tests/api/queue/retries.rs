@@ -4,7 +4,9 @@ use futures_util::future::join_all;
 use mongodb::bson::doc;
 use serde_json::{Value, json};
 
-use super::{RETRY, claimed, complete, enqueue, enqueued, fail, operator, state, stats};
+use super::{
+    RETRY, claim, claimed, complete, enqueue, enqueued, fail, jobs, operator, state, stats, text,
+};
 use crate::support::{Gateway, cuts, key, short_bounds};
 
 /// Makes dead letters of a queue, and returns their ids, the oldest first.
@@ -118,6 +120,45 @@ async fn a_job_whose_unique_key_is_taken_is_skipped_again() {
     assert_eq!(numbers(&retry(&gateway, none.clone()).await), (0, 0));
     dead(&gateway, "print", 1).await;
     assert_eq!(numbers(&retry(&gateway, none).await), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn those_whose_unique_keys_are_taken_hold_up_none_behind_them() {
+    let gateway = Gateway::start().await;
+    let keyed = |key: &str| json!({ "queue": "mail", "payload": "a", "uniqueKey": key });
+    for key in ["k", "l", "k"] {
+        assert_eq!(enqueue(&gateway, keyed(key)).await["__typename"], "Job");
+        die(&gateway, "mail").await;
+    }
+    let free = dead(&gateway, "mail", 3).await;
+    for key in ["k", "l"] {
+        assert_eq!(enqueue(&gateway, keyed(key)).await["__typename"], "Job");
+    }
+    let input = json!({ "queue": "mail", "max": 2, "idempotencyKey": "op" });
+    for _ in 0..2 {
+        assert_eq!(numbers(&retry(&gateway, input.clone()).await), (2, 3));
+    }
+    assert_eq!(state(&gateway, &free[1]).await, "READY");
+    assert_eq!(state(&gateway, &free[2]).await, "DEAD");
+    let one = json!({ "queue": "mail", "max": 1 });
+    assert_eq!(numbers(&retry(&gateway, one.clone()).await), (1, 3));
+    assert_eq!(numbers(&retry(&gateway, one).await), (0, 3));
+    // No job is live any more.
+    let wanted = json!({ "queue": "mail", "max": 10, "leaseSeconds": 600 });
+    let found = claim(&gateway, wanted).await;
+    assert_eq!(jobs(&found).len(), 5, "{found:#}");
+    for one in jobs(&found) {
+        let claim = (text(&one["job"]["id"]), text(&one["token"]));
+        assert_eq!(complete(&gateway, &claim).await["__typename"], "CompletedJob");
+    }
+    assert_eq!(
+        numbers(&retry(&gateway, input).await),
+        (2, 3),
+        "a repeat makes no others available"
+    );
+    let all = json!({ "queue": "mail" });
+    assert_eq!(numbers(&retry(&gateway, all).await), (2, 1), "one for each key");
+    gateway.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -251,6 +251,13 @@ async fn what_cant_be_counted_is_refused_and_changes_nothing() {
         let response = analyst.run(since, json!({ "from": from })).await;
         assert_eq!(response["errors"][0]["extensions"]["field"], "from", "{response:#}");
     }
+    // Without `from`, it is one of `to`.
+    let until =
+        "query($to: DateTime!) { viewSeries(page: \"/a\", to: $to, resolution: DAY) { total } }";
+    for to in ["1970-01-10T00:00:00Z", "1969-01-01T00:00:00Z"] {
+        let response = analyst.run(until, json!({ "to": to })).await;
+        assert_eq!(response["errors"][0]["extensions"]["field"], "to", "{response:#}");
+    }
     let variables =
         json!({ "page": "/a", "from": from, "to": "2024-01-02T00:00:00Z", "by": "DAY" });
     assert_eq!(service.error_code(SERIES, variables).await, "FORBIDDEN");

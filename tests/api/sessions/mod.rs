@@ -245,6 +245,12 @@ async fn a_report_is_one_index_range_of_ones_own_sessions() {
         let response = analyst.run(since, json!({ "from": from })).await;
         assert_eq!(response["errors"][0]["extensions"]["field"], "from", "{response:#}");
     }
+    // Without `from`, it is one of `to`.
+    let until = "query($to: DateTime!) { sessionReport(level: YEAR, to: $to) { count } }";
+    for to in ["2000-01-01T00:00:00Z", "1960-01-01T00:00:00Z", "9999-01-01T00:00:00Z"] {
+        let response = analyst.run(until, json!({ "to": to })).await;
+        assert_eq!(response["errors"][0]["extensions"]["field"], "to", "{response:#}");
+    }
     for (between, level, field) in [
         ([year[1], year[0]], "DAY", "to"),
         ([year[0], year[0]], "DAY", "to"),

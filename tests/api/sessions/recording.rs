@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use mongodb::bson::DateTime;
+use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
 
 use super::{RECORD, assert_recount, late, record, recorded, roll_up, session};
@@ -126,7 +126,13 @@ async fn a_repeat_of_a_call_that_was_in_time_is_answered() {
         }
         let other = [sessions[0].clone(), session("bob", AT, 60)];
         assert_eq!(record(&service, &other, Some("k")).await["__typename"], "SessionTooLate");
-        assert_eq!(gateway.stored("sessions").await.len(), 2);
+        let stored = gateway.stored("sessions").await;
+        assert_eq!(stored.len(), 2);
+        // As if the call had been cut before its second session: the repeat is too late for it, and the first one stays.
+        let second = doc! { "_id": stored[1].get_str("_id").expect("an id") };
+        gateway.raw("sessions").delete_one(second).await.expect("deleted");
+        assert_eq!(record(&service, &sessions, Some("k")).await["__typename"], "SessionTooLate");
+        assert_eq!(gateway.stored("sessions").await, stored[..1]);
         break;
     }
 }

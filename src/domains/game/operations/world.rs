@@ -15,7 +15,7 @@ use super::{
     },
     acting::{Call, act, first_move, make, no_character},
     copies::spread_soon,
-    moving::{Carried, Known, finish, known},
+    moving::{Carried, Known, finish, is_alive, known},
 };
 use crate::{
     domains::assets::operations::asset_by_id,
@@ -206,6 +206,9 @@ pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Result<Minted, Stop<
             Known::OtherInput => return Err(OtherInput.into()),
         };
         let mut part = match minted(cx, holder).await? {
+            Minted::Character(found) if !is_alive(&found) => {
+                return Err(no_character(&holder.id).into());
+            }
             Minted::Character(found) => Part::of_character(*found),
             Minted::Place(found) => Part::of_place(*found),
         };

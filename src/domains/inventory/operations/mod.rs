@@ -16,6 +16,7 @@ pub(super) use receipts::{MAX, Refused, book};
 
 use std::{
     mem,
+    ops::Range,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -227,40 +228,26 @@ impl Holder<'_> {
     }
 }
 
-/// A page of reservations, each with its SKU, and the start of the next page.
-pub type Page = (Vec<(String, Reservation)>, Option<DateTime>);
-
-/// Stock documents per page.
-const PAGE: u32 = 100;
-
-/// Reservations in which there may be something to sweep, those of the stock that has waited longest first: with a
-/// mark from before `quiet`, or unchanged since before `vanished`. A sweep that begins at [`BEGINNING`] and continues
-/// with the second part of the result sees all of them. One that changes meanwhile may come twice or be left to the next
-/// sweep.
-pub async fn page_to_sweep(
+/// Stock documents in which there may be something to sweep since a time in this range, those that have waited longest
+/// first. Of their reservations each has only those with a mark from before the end of the range, and those unchanged since
+/// before `vanished`.
+pub async fn list_to_sweep(
     app: &App,
-    from: DateTime,
-    quiet: DateTime,
+    range: Range<DateTime>,
     vanished: DateTime,
-) -> Result<Page, Error> {
-    let found = store::list_to_sweep(app, &(from..quiet), i64::from(PAGE)).await?;
-    let is_full = found.len() >= PAGE as usize;
-    let last = found.last().map_or(from, |stock| stock.sweep_at);
+    limit: i64,
+) -> Result<Vec<SweptStock>, Error> {
+    let mut found = store::list_to_sweep(app, &range, limit).await?;
+    let quiet = range.end;
     let is_due = |entry: &Reservation| {
         let mut marks = entry.reserve_marks.iter().chain(&entry.apply_marks);
         entry.at < vanished || (entry.at < quiet && marks.any(|mark| mark.at < quiet))
     };
-    let entries = found.into_iter().flat_map(|SweptStock { sku, reservations, .. }| {
-        let due = reservations.into_iter().filter(is_due);
-        due.map(move |entry| (sku.clone(), entry))
-    });
-    // A page whose documents all have one time would be read again for ever.
-    let next = if last > from { last } else { DateTime::from_millis(last.timestamp_millis() + 1) };
-    Ok((entries.collect(), is_full.then_some(next)))
+    for stock in &mut found {
+        stock.reservations.retain(is_due);
+    }
+    Ok(found)
 }
-
-/// Earliest time.
-pub const BEGINNING: DateTime = DateTime::from_millis(0);
 
 /// Documents that one pass of the sweep visits in order to correct `sweepAt`.
 const VISITED: u32 = 200;

@@ -1,6 +1,6 @@
 //! Lists dead letters, makes them available again, and keeps their number within its bounds.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Instant};
 
 use mongodb::bson::{Bson, DateTime};
 
@@ -13,7 +13,6 @@ use super::{
     check_queue,
 };
 use crate::{
-    domains,
     graphql::{prelude::*, scalars::int},
     mongo::{Outcome, expression},
 };
@@ -21,7 +20,7 @@ use crate::{
 /// Maximum number of jobs of one `retryDeadJobs`.
 pub(in super::super) const MAX_RETRIED: i64 = 1_000;
 /// Number of guarded writes that are sent at once.
-const AT_ONCE: usize = 100;
+pub(in super::super) const AT_ONCE: usize = 100;
 /// Maximum number of dead letters that are removed by one command, and of such commands for one bound in a sweep.
 const REMOVED: u64 = 1_000;
 const ROUNDS: usize = 20;
@@ -43,8 +42,8 @@ pub async fn dead_jobs(cx: Cx<'_>, queue: &str, paging: Paging) -> Result<Connec
     Ok(page.connection(found, keys, Job::from))
 }
 
-/// Makes dead letters available again. A repeat with the same idempotency key makes only those available that the first
-/// call has chosen, and none twice.
+/// Makes dead letters available again. A repeat with the same idempotency key makes none available after the last one that
+/// the first call has chosen, none twice, and not more than `max` in all.
 pub async fn retry_dead_jobs(
     cx: Cx<'_>,
     input: RetryDeadJobsInput,
@@ -52,32 +51,86 @@ pub async fn retry_dead_jobs(
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "retryDeadJobs"], input.idempotency_key.as_ref(), &*input);
     let (queue, max) = (&input.queue, input.max.map_or(MAX_RETRIED, i64::from));
-    let mut dead = store::list_oldest_dead(&cx, queue, None, max).await?;
+    let mut choice = choose(&cx, queue, max, None).await?;
     if input.idempotency_key.is_none() {
-        let count = revive(&cx, &dead, None).await?;
-        return Ok(retried(count, dead.len() - count));
+        let count = revive(&cx, &choice.chosen, None).await?;
+        return Ok(retried(count, choice.ids().count() - count));
     }
     // This is read after the list: if the list lacks a job because of a call with the same key, that call is found.
     let before = store::list_retried_by(&cx, &op.id, MAX_RETRIED).await?;
     let retry = match recorded(&before, &op)? {
         Some(retry) => {
-            dead = store::list_oldest_dead(&cx, queue, Some(&retry), max).await?;
+            let left = max.saturating_sub(expression::count(before.len())).max(0);
+            choice = choose(&cx, queue, left, Some(&retry)).await?;
             retry
         }
-        None => match dead.last().and_then(|last| Some((last.dead_at?, last.id.clone()))) {
+        None => match choice.last.clone() {
             Some((last_at, last_id)) => Retry { op: op.id, input: op.input, last_at, last_id },
             None => return Ok(retried(0, 0)),
         },
     };
-    let count = revive(&cx, &dead, Some(&retry)).await?;
-    if before.is_empty() && count == dead.len() {
-        return Ok(retried(count, 0));
+    let count = revive(&cx, &choice.chosen, Some(&retry)).await?;
+    if before.is_empty() && count == choice.chosen.len() {
+        return Ok(retried(count, choice.passed.len()));
     }
     // A call with the same key may have been faster with some of them.
     let all = store::list_retried_by(&cx, &retry.op, MAX_RETRIED).await?;
     let ids: HashSet<&str> = all.iter().map(|job| job.id.as_str()).collect();
-    let skipped = dead.iter().filter(|job| !ids.contains(job.id.as_str())).count();
+    let skipped = choice.ids().filter(|id| !ids.contains(id)).count();
     Ok(retried(all.len(), skipped))
+}
+
+/// The dead letters that a call looks at.
+struct Choice {
+    /// Those to make available.
+    chosen: Vec<JobHead>,
+    /// `_id` of the others.
+    passed: Vec<String>,
+    /// `deadAt` and `_id` of the last of them all.
+    last: Option<(DateTime, String)>,
+}
+
+impl Choice {
+    /// `_id` of all of them.
+    fn ids(&self) -> impl Iterator<Item = &str> {
+        self.chosen.iter().map(|job| job.id.as_str()).chain(self.passed.iter().map(String::as_str))
+    }
+}
+
+/// Chooses the oldest dead letters of a queue, page by page, up to `most`. It passes by those whose unique key a live job
+/// has, or one that it has chosen: they stay dead, however many there are. It reads pages for half of an attempt. With
+/// `until` it looks at all up to the last one of that call.
+async fn choose(app: &App, queue: &str, most: i64, until: Option<&Retry>) -> Result<Choice> {
+    let (since, time) = (Instant::now(), app.bounds().attempt / 2);
+    let mut choice = Choice { chosen: Vec::new(), passed: Vec::new(), last: None };
+    let mut taken = HashSet::new();
+    let mut limit = until.map_or(most, |_| MAX_RETRIED);
+    loop {
+        let page = store::list_oldest_dead(app, queue, choice.last.as_ref(), until, limit).await?;
+        let is_last = expression::count(page.len()) < limit;
+        let keys: Vec<String> = page.iter().filter_map(JobHead::unique).collect();
+        if !keys.is_empty() {
+            taken.extend(store::list_live_keys(app, &keys).await?);
+        }
+        for job in page {
+            let is_full = expression::count(choice.chosen.len()) >= most;
+            if is_full && until.is_none() {
+                return Ok(choice);
+            }
+            choice.last = job.dead_at.map(|at| (at, job.id.clone()));
+            let is_free = job.unique().is_none_or(|key| taken.insert(key));
+            if is_free && !is_full {
+                choice.chosen.push(job);
+            } else {
+                choice.passed.push(job.id);
+            }
+        }
+        let is_full = expression::count(choice.chosen.len()) >= most;
+        if is_last || (until.is_none() && (is_full || since.elapsed() >= time)) {
+            return Ok(choice);
+        }
+        limit = MAX_RETRIED;
+    }
 }
 
 fn retried(count: usize, skipped: usize) -> RetriedJobs {
@@ -98,7 +151,14 @@ fn recorded(jobs: &[JobHead], op: &Op) -> Result<Option<Retry>, Conflict> {
 
 /// Makes these dead letters available again, unless they aren't dead any more or a live job has their unique key.
 /// Returns the number of those that are available.
-async fn revive(app: &App, dead: &[JobHead], by: Option<&Retry>) -> Result<usize> {
+///
+/// # Errors
+/// An unknown outcome; the others that were sent at once are answered.
+pub(in super::super) async fn revive(
+    app: &App,
+    dead: &[JobHead],
+    by: Option<&Retry>,
+) -> Result<usize> {
     let mut count = 0;
     for some in dead.chunks(AT_ONCE) {
         let revived = some.iter().map(|job| store::revive(app, job, by).done());
@@ -113,42 +173,15 @@ async fn revive(app: &App, dead: &[JobHead], by: Option<&Retry>) -> Result<usize
     Ok(count)
 }
 
-/// Makes jobs of docgate itself available again that have failed too often, and for the last time before `before`. They
-/// have to be done in the end, and a room that adds such a job again finds that it exists. Returns their number.
-///
-/// # Errors
-/// An unknown outcome; the next sweep repeats it.
-pub(in super::super) async fn revive_own(app: &App, before: DateTime) -> Result<u64> {
-    let mut total = 0;
-    for work in domains::work(app.config()) {
-        let mut dead = store::list_oldest_dead(app, &work.queue, None, MAX_RETRIED).await?;
-        dead.retain(|job| job.dead_at.is_some_and(|at| at < before));
-        total += revive(app, &dead, None).await? as u64;
-    }
-    Ok(total)
-}
-
-/// Removes the oldest dead letters beyond the bounds: of each producer, and then of all producers. Returns their number.
+/// Removes the oldest dead letters beyond a bound, of this producer or of all. Returns their number.
 ///
 /// # Errors
 /// Some may have been removed; the next sweep removes the rest.
-pub(in super::super) async fn remove_surplus(app: &App) -> Result<u64> {
-    let most = app.config().queue_dead_jobs;
-    let share = app.config().queue_dead_jobs_per_producer.min(most);
-    let mut total = 0;
-    // As long as all producers together have no more than one of them may have, no producer is looked at.
-    if store::count_dead(app, None, share + 1).await? > share {
-        let mut last = String::new();
-        while let Some(by) = store::next_producer_with_dead(app, &last).await? {
-            total += remove_surplus_of(app, Some(&by), share).await?;
-            last = by;
-        }
-        total += remove_surplus_of(app, None, most).await?;
-    }
-    Ok(total)
-}
-
-async fn remove_surplus_of(app: &App, by: Option<&str>, most: u64) -> Result<u64> {
+pub(in super::super) async fn remove_surplus_of(
+    app: &App,
+    by: Option<&str>,
+    most: u64,
+) -> Result<u64> {
     let mut total = 0;
     for _ in 0..ROUNDS {
         let surplus = store::count_dead(app, by, most + REMOVED).await?.saturating_sub(most);

@@ -11,7 +11,7 @@ mod work;
 
 pub(super) use claims::{MAX_CLAIMED, MAX_LEASE, MAX_QUEUES};
 pub use claims::{claim_job, complete_job, fail_job, heartbeat_job};
-pub(super) use dead::{MAX_RETRIED, remove_surplus, revive_own};
+pub(super) use dead::{AT_ONCE, MAX_RETRIED, remove_surplus_of, revive};
 pub use dead::{dead_jobs, retry_dead_jobs};
 pub(super) use line::promote;
 pub use queues::{queue_stats, queues};

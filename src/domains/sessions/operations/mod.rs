@@ -131,10 +131,15 @@ pub async fn session_report(
     };
     let millis = |time: DateTime| time.0.timestamp_millis();
     let end = to.map_or_else(|| cx.clock().timestamp_millis(), millis);
+    let years = "must be between the years 1972 and 9997";
+    let (begins, reason) = match from {
+        Some(_) => ("from", years),
+        None => ("to", "needs from, because the report would begin before 1972 without it"),
+    };
     let from = from.map_or(end.saturating_sub(DEFAULT * shortest(level)), millis);
-    for (field, time) in [("from", from), ("to", end)] {
+    for (field, time, reason) in [("to", end, years), (begins, from, reason)] {
         if !TIMES.contains(&time) {
-            return Err(Error::bad_input(field, "must be between the years 1972 and 9997"));
+            return Err(Error::bad_input(field, reason));
         }
     }
     if end <= from {

@@ -53,8 +53,8 @@ use crate::{
 
 /// Number of carts that one command reads.
 const BATCH: usize = 100;
-/// Stock documents that one command reads, and those whose reservations are looked at together.
-const STOCKS: Pages = Pages { limit: 100, side_by_side: 20 };
+/// Stock documents that one command reads, and whose reservations are looked at together.
+const STOCKS: Pages = Pages { limit: 100, side_by_side: 100 };
 
 /// Finishes interrupted flows, and expires idle carts.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {

@@ -107,11 +107,17 @@ async fn reconcile(
         let of_carts = reservations.iter().filter(|entry| order_of_holder(&entry.holder).is_none());
         entries.extend(of_carts.map(|entry| (number, sku.as_str(), entry)));
     }
-    for batch in entries.chunks(BATCH) {
+    let mut batches: Vec<_> = entries.chunks(BATCH).collect();
+    while let Some(batch) = batches.pop() {
         let ids: HashSet<&str> = batch.iter().map(|(_, _, entry)| &*entry.holder).collect();
         let ids: Vec<&str> = ids.into_iter().collect();
         let found = match carts(app).list(List::of_ids(&ids)).await {
             Ok(found) => found,
+            // One of the carts can't be read.
+            Err(error) if batch.len() > 1 && !error.is_retryable() => {
+                batches.extend(batch.chunks(1));
+                continue;
+            }
             Err(error) => {
                 if let Some((number, ..)) = batch.first() {
                     returned[*number] = Err(error);

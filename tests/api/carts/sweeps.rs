@@ -118,7 +118,7 @@ async fn reservations_of_a_cart_that_cant_be_read_hold_up_none_behind_them() {
     let stocks: Vec<_> = stocks.collect();
     gateway.raw("inventory").insert_many(stocks).await.expect("inserted");
     until("the last one is returned", async || {
-        // The pass fails for those that are read together with the torn cart.
+        // The pass fails for the torn cart.
         let room = &docgate::domains::carts::ROOM;
         let _failed = background::sweep_room(&gateway.app, room).await;
         gateway.available("p59").await == 5

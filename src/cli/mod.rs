@@ -148,13 +148,13 @@ mod tests {
         let has_ended = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&has_ended);
         let ran = to_its_end(async {
-            let (begin, begun) = tokio::sync::oneshot::channel();
+            let (tell, told) = tokio::sync::oneshot::channel();
             tokio::task::spawn_blocking(move || {
-                begin.send(()).expect("it is waited for");
+                tell.send(()).expect("it is waited for");
                 let _timeout = never.recv_timeout(Duration::from_secs(120));
                 ends.store(true, Ordering::SeqCst);
             });
-            begun.await.expect("it begins");
+            told.await.expect("it begins");
             Ok(ExitCode::SUCCESS)
         });
         assert!(ran.is_ok());

@@ -263,9 +263,9 @@ impl Sweep {
                     tried.insert(name.clone());
                 }
             }
-            let last = read.iter().filter_map(|one| one.at).max();
+            let newest = read.iter().filter_map(|one| one.at).max();
             let is_full = count(read.len()) >= wanted;
-            let Some(end) = last.filter(|end| is_full && *end >= from) else { return };
+            let Some(end) = newest.filter(|end| is_full && *end >= from) else { return };
             let stays = |one: &&Read| one.at == Some(end) && !finished.contains(&one.name);
             let stay = read.iter().filter(stays).count();
             // The time rises, or a page has new items, or it is longer than the one before: the pass comes to an end.

@@ -57,6 +57,7 @@ fn writer(gateway: &Gateway) -> Client {
 async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'static str])> {
     let on = discussed(gateway, "a", "PER_DOCUMENT").await;
     let address = json!({ "street": "Street 1", "city": "City", "country": "DE" });
+    let stock = json!({ "sku": "a", "quantity": 1, "idempotencyKey": "op" });
     let product = json!({
         "sku": "b",
         "content": {
@@ -125,16 +126,8 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
             &["/text", "/idempotencyKey"],
         ),
         ("reviewProduct", json!({ "sku": "a", "stars": 5, "text": "Text" }), &["/text"]),
-        (
-            "receiveStock",
-            json!({ "sku": "a", "quantity": 1, "idempotencyKey": "op" }),
-            &["/idempotencyKey"],
-        ),
-        (
-            "writeOffStock",
-            json!({ "sku": "a", "quantity": 1, "idempotencyKey": "op" }),
-            &["/idempotencyKey"],
-        ),
+        ("receiveStock", stock.clone(), &["/idempotencyKey"]),
+        ("writeOffStock", stock, &["/idempotencyKey"]),
         (
             "openAccount",
             json!({ "currency": "EUR", "name": "Name", "idempotencyKey": "op" }),

@@ -1,8 +1,8 @@
 //! Files and folders for personal data: nobody but their owner can read them.
 
 use std::{
-    fs::{DirBuilder, File, OpenOptions},
-    io,
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Write as _},
     path::Path,
 };
 
@@ -44,6 +44,20 @@ pub(super) fn create_new(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Replaces a file atomically, so that an interruption leaves the old or the new content. The new one is on disk before it gets
+/// the name, so this holds for a crash of the machine too. It is written beside the file, under a name that ends with `.new`.
+///
+/// # Errors
+/// It can't be written; the old content stays.
+pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut next = path.as_os_str().to_owned();
+    next.push(".new");
+    let mut file = create(next.as_ref())?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    fs::rename(&next, path)
+}
+
 /// Creates a folder and the missing ones above it. An existing folder stays as it is.
 ///
 /// # Errors
@@ -76,7 +90,7 @@ fn restrict(_: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, io::Write as _, os::unix::fs::PermissionsExt as _};
+    use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
 
@@ -96,6 +110,11 @@ mod tests {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("set");
         create(&file).expect("opened").write_all(b"new").expect("written");
         assert_eq!((mode(&file), fs::read_to_string(&file).expect("read")), (0o600, "new".into()));
+        replace(&file, b"newer").expect("replaced");
+        assert_eq!(
+            (mode(&file), fs::read_to_string(&file).expect("read")),
+            (0o600, "newer".into())
+        );
         assert!(create_new(&file).is_err(), "it exists");
         let other = below.join("other");
         create_new(&other).expect("created");

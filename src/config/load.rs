@@ -88,7 +88,7 @@ impl Config {
     }
 
     /// Like [`Self::load`], for a command that only uses the database: other settings of a gateway may be
-    /// missing. `of_rooms` returns the faults of the settings of rooms, of which those count that such commands use.
+    /// missing. `of_rooms` returns the faults of the settings of rooms. Only those of settings that such commands use count.
     pub fn load_for_database(
         file: Option<&Path>,
         flags: impl Serialize,

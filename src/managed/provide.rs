@@ -213,7 +213,7 @@ impl Workshop {
         };
         let errors = child.stderr.take();
         // Read while the command runs, so that it never waits for room in the pipe.
-        let said = thread::spawn(move || {
+        let output = thread::spawn(move || {
             let mut text = Vec::new();
             let _unread = errors.map(|mut errors| errors.read_to_end(&mut text));
             text
@@ -233,7 +233,7 @@ impl Workshop {
         if status.success() {
             return Ok(());
         }
-        Err(last_lines(&said.join().unwrap_or_default(), 3))
+        Err(last_lines(&output.join().unwrap_or_default(), 3))
     }
 }
 

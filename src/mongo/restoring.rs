@@ -89,8 +89,7 @@ impl Restoring {
         {
             return Ok(Begun::NotEmpty(database, collection));
         }
-        let begun = this.marker().await?;
-        let is_of_another = begun.is_some_and(|marker| !is_of(&marker, export));
+        let is_of_another = this.marker().await?.is_some_and(|marker| !is_of(&marker, export));
         if !is_of_another && let Some(clash) = this.clash(wanted).await? {
             return Ok(Begun::OtherIndex(clash));
         }
@@ -311,7 +310,7 @@ impl Restoring {
         send(MARKER, "drop", async move { markers.drop().await }).await
     }
 
-    /// The first index because of which one of the wanted ones can't be built.
+    /// The first existing index that prevents a wanted one.
     async fn clash(&self, wanted: &[Wanted<'_>]) -> Result<Option<Clash>, Error> {
         for Part { name: part, database } in &self.parts {
             let there = collection_names(database).await?;

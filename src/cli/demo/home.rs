@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io::{self, Write},
+    io,
     net::SocketAddr,
     path::{Path, PathBuf},
 };
@@ -13,7 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::delivery;
-use crate::{cli::failure::Failure, managed::Data};
+use crate::{
+    cli::{failure::Failure, private_files},
+    managed::Data,
+};
 
 /// The folder of one demo, locked for this process.
 pub(super) struct Home {
@@ -115,15 +118,9 @@ impl Home {
 
     /// Replaces `demo.json` atomically, so that an interruption leaves the old or the new file.
     fn write(&self) -> Result<(), Failure> {
-        let (path, next) = (self.folder.join(STATE), self.folder.join("demo.json.new"));
+        let path = self.folder.join(STATE);
         let text = serde_json::to_vec_pretty(&self.state).unwrap_or_default();
-        let write = || -> io::Result<()> {
-            let mut file = private(&next)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(&next, &path)
-        };
-        write().map_err(|fault| failed("write", &path, &fault))
+        private_files::replace(&path, &text).map_err(|fault| failed("write", &path, &fault))
     }
 }
 
@@ -136,18 +133,6 @@ fn secret() -> String {
 
 fn failed(action: &str, path: &Path, fault: &io::Error) -> Failure {
     Failure::trouble(format!("can't {action} {}: {fault}", path.display()))
-}
-
-/// Opens a file that only its owner can read.
-fn private(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options.open(path)
 }
 
 /// Refuses a folder with other content, which must not be removed or mixed with a demo.

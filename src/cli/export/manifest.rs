@@ -1,11 +1,6 @@
 //! The manifest of an export. It is written last, so that an export without one is recognised as incomplete.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{self, Write},
-    path::Path,
-};
+use std::{collections::BTreeMap, fs, io, path::Path};
 
 use mongodb::bson::Document;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -103,13 +98,9 @@ impl Manifest {
 
     /// Writes it, so that after an interruption there is none, or all of it.
     pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
-        let next = folder.join(format!("{NAME}.new"));
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
-        let mut file = private_files::create(&next)?;
-        file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&next, folder.join(NAME))
+        private_files::replace(&folder.join(NAME), &text)
     }
 
     /// The manifest in a folder, and its digest, which names the export.

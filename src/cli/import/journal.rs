@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io::{self, Write},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -15,7 +15,7 @@ use super::{
     lines::Line,
     output::{Output, identity},
 };
-use crate::cli::{failure::Failure, terminal};
+use crate::cli::{failure::Failure, private_files, terminal};
 
 /// Counts of the processed lines.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -205,20 +205,11 @@ impl Journal {
         }
     }
 
-    /// Replaces the file atomically, so that an interruption leaves the old or the new file. The new one is on disk before it gets
-    /// its name, so this holds for a crash of the machine too.
+    /// Replaces the file atomically.
     fn write(&self) -> Result<(), Failure> {
         let Some(path) = &self.path else { return Ok(()) };
-        let mut next = path.clone().into_os_string();
-        next.push(".new");
         let text = serde_json::to_vec(&self.state).unwrap_or_default();
-        let write = || -> io::Result<()> {
-            let mut file = File::create(&next)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(&next, path)
-        };
-        write().map_err(|fault| {
+        private_files::replace(path, &text).map_err(|fault| {
             failed("write", path, &fault).with_hint("--progress names another file")
         })
     }

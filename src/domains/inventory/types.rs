@@ -175,7 +175,7 @@ refusal! {
 }
 
 impl WriteOffShort {
-    /// `requested` pieces of the SKU were to be written off, of which only `free` are free.
+    /// `requested` pieces of the SKU were to be written off, and only `free` are free.
     pub(super) fn new(sku: &str, requested: i32, free: i64) -> Self {
         let message = format!("{sku:?}: {requested} to write off, {free} free");
         Self::because(message, ID(sku.into()), requested, Long(free))

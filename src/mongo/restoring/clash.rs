@@ -13,7 +13,7 @@ pub struct Wanted<'a> {
     pub indexes: Vec<Document>,
 }
 
-/// An index because of which one of an export can't be built.
+/// An existing index that prevents one of an export.
 #[derive(Debug)]
 pub struct Clash {
     /// Name of the database.

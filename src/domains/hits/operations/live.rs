@@ -143,7 +143,7 @@ impl Current {
     }
 }
 
-/// What a subscriber gets who comes when another minute has begun since the last response to the others.
+/// The first response to a subscriber, if the last response to the others is that of an earlier minute.
 async fn read_late(app: &App, page: &PageDate) -> Shared<HitsChanged> {
     loop {
         if let Ok(current) = read(app, page).await {

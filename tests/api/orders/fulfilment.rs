@@ -202,6 +202,41 @@ async fn what_is_shipped_stays_in_the_order() {
     gateway.assert_sound().await;
 }
 
+/// Nothing has arrived of an order from which all was taken, and it isn't cancelled either.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_emptied_order_is_not_delivered() {
+    let gateway = Gateway::start().await;
+    let (shopper, purse, order) = shop(&gateway).await;
+    let merchant = gateway.merchant();
+    let number = packed(&gateway, &order, "a", 1).await;
+    change(&merchant, "unpackOrder", &order, json!({ "shipmentNumber": number })).await;
+    for sku in ["a", "b"] {
+        assert_eq!(adjust(&shopper, &order, sku, 0, sku).await["__typename"], "Order");
+    }
+    let query = format!("query($id: ID!) {{ order(id: $id) {{ {FULFILLED} }} }}");
+    let seen = shopper.field(&query, json!({ "id": order })).await;
+    assert_eq!((&seen["stage"], &seen["lines"]), (&json!("PLACED"), &json!([])), "{seen:#}");
+    let listed = "query { orders(by: { stage: PLACED }, first: 9) { nodes { id } } }";
+    let listed = merchant.field(listed, json!({})).await;
+    assert_eq!(listed["nodes"], json!([{ "id": order }]));
+    let nothing = change(&merchant, "packOrder", &order, json!({})).await;
+    assert_eq!(nothing["code"], "TOO_MANY_PIECES", "{nothing:#}");
+    // A piece can be added again, and then there is something to arrive.
+    assert_eq!(adjust(&shopper, &order, "b", 1, "again").await["__typename"], "Order");
+    let number = shipped(&gateway, &order, "b", 1).await;
+    let input = json!({ "shipmentNumber": number });
+    let arrived = change(&merchant, "deliverOrder", &order, input.clone()).await;
+    assert_eq!(arrived["stage"], "DELIVERED", "{arrived:#}");
+    // What came back had arrived.
+    change(&shopper, "requestReturn", &order, input).await;
+    let back = change(&merchant, "acceptReturn", &order, json!({ "returnNumber": 1 })).await;
+    assert_eq!((&back["stage"], &back["lines"]), (&json!("DELIVERED"), &json!([])), "{back:#}");
+    assert_eq!(cancel(&shopper, &order, "op").await["state"], "CANCELLED");
+    settled(&gateway).await;
+    assert_eq!(balance(&gateway, &purse).await, 1_000);
+    gateway.assert_sound().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_order_is_unpacked() {
     let gateway = Gateway::start().await;

@@ -8,7 +8,7 @@ use crate::mongo::prelude::*;
 document! {
     /// State of an order together with its fulfilment, by which merchants' lists find it.
     pub enum Stage {
-        /// Some pieces are still to be packed.
+        /// Some pieces are still to be packed; or the order has no pieces any more, and nothing of it was shipped.
         Placed,
         /// Every piece is in a shipment, and one of them isn't shipped.
         Packed,
@@ -146,7 +146,8 @@ impl OrderDocument {
         pieces_of(&shipment.lines, sku) - taken.map(|one| pieces_of(&one.lines, sku)).sum::<i64>()
     }
 
-    /// The stage as it follows from state, lines, shipments and returns: that of the piece that is least far.
+    /// The stage as it follows from state, lines, shipments and returns: that of the piece that is least far. An order without
+    /// pieces of which nothing was shipped stays at the first one: nothing has arrived, and what shipping cost is still paid.
     pub fn reached(&self) -> Stage {
         let has = |state| self.shipments.iter().any(|shipment| shipment.state == state);
         let has_open = || self.lines.iter().any(|line| self.open(line) > 0);
@@ -154,7 +155,7 @@ impl OrderDocument {
             _ if self.deleted => Stage::Deleted,
             OrderState::Cancelling => Stage::Cancelling,
             OrderState::Cancelled => Stage::Cancelled,
-            OrderState::Placed if has_open() => Stage::Placed,
+            OrderState::Placed if self.shipments.is_empty() || has_open() => Stage::Placed,
             OrderState::Placed if has(ShipmentState::Packed) => Stage::Packed,
             OrderState::Placed if has(ShipmentState::Shipped) => Stage::Shipped,
             OrderState::Placed => Stage::Delivered,

@@ -15,7 +15,8 @@ use crate::{
 /// that were taken off it or returned don't count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 pub enum OrderStage {
-    /// Some pieces are still to be packed.
+    /// Some pieces are still to be packed. Or all pieces were taken off the order before one was shipped: then a piece can be
+    /// added again, and `cancelOrder` gives back what is left, such as shipping.
     Placed,
     /// Every piece is in a shipment, and some shipments are still to be handed to the carrier.
     Packed,

@@ -77,6 +77,10 @@ pub(super) fn decide(
     if let Some(raise) = raise {
         set.insert("raises", without("$raises", "tag", raise));
     }
+    if order.state != OrderState::Placed {
+        // No piece can be added any more, so nothing is authorised with it.
+        set.insert("payer.token", "$$REMOVE");
+    }
     orders(app).change(revised(&order.id, as_read(order), set).committing(op, &op.id, app.bounds()))
 }
 

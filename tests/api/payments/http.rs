@@ -365,11 +365,16 @@ async fn cart_of_one(gateway: &Gateway, sku: &str) -> (String, Value) {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_is_paid_raised_and_refunded_through_the_service() {
     let (gateway, shared) = start(SECRET).await;
-    let (_, input) = cart_of_one(&gateway, "a").await;
+    let (cart, input) = cart_of_one(&gateway, "a").await;
     let shopper = gateway.anonymous();
     let order = shopper.field(&shop::checkout_query(), input).await;
     assert_eq!(order["paid"]["minorUnits"], 100, "{order:#}");
     let id = order["id"].as_str().expect("an order");
+    // Pieces may be added to the order. The cart is complete.
+    let keeps_token = async |collection: &str, id: &str| {
+        shop::stored(&gateway, collection, id).await.to_string().contains("\"tok\"")
+    };
+    assert!(keeps_token("orders", id).await && !keeps_token("carts", &cart).await);
     assert_eq!(states(&shared), ["captured"]);
     assert_eq!(state(&shared, &key(id)), None, "the service isn't told the order's id");
     let raise = "mutation($id: ID!, $sku: ID!) {
@@ -385,6 +390,7 @@ async fn an_order_is_paid_raised_and_refunded_through_the_service() {
     let cancelled = shopper.field(cancel, json!({ "id": id })).await;
     assert_eq!(cancelled["state"], "CANCELLED", "{cancelled:#}");
     assert_eq!(shared.lock().expect("no panic").refunded, 300, "of both payments");
+    assert!(!keeps_token("orders", id).await, "no piece is added any more");
     assert_eq!(states(&shared), ["captured", "captured"]);
     shop::settled(&gateway).await;
     gateway.assert_sound().await;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     assert_map, booking, cancelling, complete, hall, hold, holding_seats, id_of, receipt,
-    refunding, said,
+    refunding, said, stored,
 };
 use crate::support::{
     Client, Gateway,
@@ -120,6 +120,33 @@ async fn a_declined_booking_is_active_again_and_a_paid_one_is_sold() {
     let calls = shared.lock().expect("no panic").calls.clone();
     let first = ["authorise", "void", "authorise", "void", "authorise", "capture"];
     assert_eq!(calls, [&first[..], &["capture", "refund"]].concat(), "captured before the refund");
+    gateway.assert_sound().await;
+}
+
+/// The token that the provider's page gave the visitor is needed until the payment is authorised.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_token_of_a_payment_goes_when_its_checkout_ends() {
+    let (shared, settings) = provider().await;
+    let gateway = unhurried(settings).await;
+    let screening = hall(&gateway, &["AA"]).await;
+    let visitor = gateway.anonymous();
+    let id = holding_seats(&visitor, &screening, &[("A", 1)]).await;
+    shared.lock().expect("no panic").declines = true;
+    assert_eq!(said(&pay(&visitor, &id, "op").await), "PAYMENT_DECLINED");
+    let active = stored(&gateway, "bookings", &id).await;
+    assert!(!active.contains_key("checkout"), "{active}");
+    shared.lock().expect("no panic").declines = false;
+    let paid = pay(&visitor, &id, "op").await;
+    assert_eq!(said(&paid), "Receipt", "{paid:#}");
+    complete(&gateway, &id).await;
+    let closed = stored(&gateway, "bookings", &id).await;
+    let checkout = closed.get_document("checkout").expect("a checkout");
+    let payment = checkout.get_document("payment").expect("a payment");
+    assert!(!payment.contains_key("token"), "{closed}");
+    // A repeat and a refund don't need it.
+    assert_eq!(pay(&visitor, &id, "op").await, paid);
+    let refunded = visitor.does(refunding(&id_of(&paid), "op")).await;
+    assert_eq!(refunded["state"], "CANCELLED", "{refunded:#}");
     gateway.assert_sound().await;
 }
 

@@ -18,7 +18,8 @@ async fn a_repeat_of_an_upload_does_not_bring_back_what_was_deleted() {
     let gallery = parent(&gateway, "/g", "gallery", &[]).await;
     let sent = file("a", "x/y", noise(300_000));
     let input = json!({
-        "slug": "it", "parentId": gallery, "title": "secret", "tags": ["t"], "idempotencyKey": "one",
+        "slug": "it", "parentId": gallery, "title": "secret", "description": "a secret too", "tags": ["t"],
+        "idempotencyKey": "one",
         "attributes": [{ "key": "k", "value": { "flag": true } }],
     });
     let made = uploaded(&gateway, input.clone(), &sent).await;

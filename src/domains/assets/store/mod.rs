@@ -169,7 +169,7 @@ pub(super) fn mark_deleting(app: &App, id: &str, version: Option<&str>) -> Guard
         "attributes": nothing(),
     } };
     let upload = doc! { "$set": { "outbox": outbox_with("upload", false) } };
-    let unset = doc! { "$unset": ["file", "upload", "meta", "former"] };
+    let unset = doc! { "$unset": ["file", "upload", "meta", "former", "metadata.description"] };
     assets(app).guarded(guard, vec![gone, upload, unset, listed_stage()])
 }
 

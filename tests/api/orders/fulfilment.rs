@@ -221,6 +221,14 @@ async fn an_emptied_order_is_not_delivered() {
     assert_eq!(listed["nodes"], json!([{ "id": order }]));
     let nothing = change(&merchant, "packOrder", &order, json!({})).await;
     assert_eq!(nothing["code"], "TOO_MANY_PIECES", "{nothing:#}");
+    // An earlier version has listed it as delivered.
+    let delivered = doc! { "$set": { "stage": "DELIVERED" } };
+    let this = doc! { "_id": key(&order) };
+    gateway.raw("orders").update_one(this, delivered).await.expect("an update");
+    let repaired = gateway.repair().await;
+    assert!(repaired.contains(&format!("the stage of order {}", key(&order))), "{repaired:?}");
+    let listed = stored(&gateway, "orders", &order).await;
+    assert_eq!(listed.get_str("stage").expect("a stage"), "PLACED");
     // A piece can be added again, and then there is something to arrive.
     assert_eq!(adjust(&shopper, &order, "b", 1, "again").await["__typename"], "Order");
     let number = shipped(&gateway, &order, "b", 1).await;

@@ -190,6 +190,14 @@ async fn owned(app: &App, personal: &Personal, subject: &str) -> Result<Vec<Stri
     }
 }
 
+/// The lists of copies in the documents of a collection of the room.
+fn copies(room: &'static Room, collection: &str) -> Vec<&'static str> {
+    let declared = room.personal.iter().filter(|one| one.collection == collection);
+    let of_copies = declared.filter_map(Personal::subjects).filter(|subjects| subjects.are_copies);
+    let fields = of_copies.flat_map(|subjects| subjects.fields);
+    fields.filter_map(|field| field.path.split_once("[]")).map(|(list, _)| list).collect()
+}
+
 /// Calls `each` for everything that the rooms hold of the subject: with the room, the collection, the path of the field
 /// that holds the subject, and the document or the element of a list. Documents that only
 /// name what the person owns have the path of the field that names it.
@@ -207,8 +215,9 @@ pub async fn export<E: From<Error>>(
                 continue;
             }
             let owned = owned(app, personal, subject).await?;
+            let copies = copies(room, personal.collection);
             for searched in searched(app, personal).await? {
-                let searched = searched.with_owned(owned.clone());
+                let searched = searched.with_owned(owned.clone()).without_copies(copies.clone());
                 let mut pages = Pages::of(&searched, subject);
                 while let Some(page) = pages.next().await? {
                     for one in &page {

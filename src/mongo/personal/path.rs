@@ -47,6 +47,20 @@ pub(super) fn elements(
     }
 }
 
+/// Removes the value at a path that goes through no list.
+pub(super) fn take_out(from: &mut Document, path: &str) {
+    match path.split_once('.') {
+        Some((step, rest)) => {
+            if let Ok(inner) = from.get_document_mut(step) {
+                take_out(inner, rest);
+            }
+        }
+        None => {
+            from.remove(path);
+        }
+    }
+}
+
 /// The path as filters and indexes have it, without the marks of lists.
 pub(super) fn plain(path: &str) -> String {
     path.replace("[]", "")
@@ -206,6 +220,15 @@ mod tests {
         elements(&stored, "posts[].by", &|text| text == "ann", &mut found);
         let texts: Vec<_> = found.iter().map(|one| one.get_str("text").expect("text")).collect();
         assert_eq!(texts, ["y", "z"]);
+    }
+
+    #[test]
+    fn what_is_taken_out_is_gone() {
+        let mut document = doc! { "a": { "b": [1], "c": 2 }, "d": 3 };
+        for path in ["a.b", "a.none", "d.b", "none.b", "d"] {
+            take_out(&mut document, path);
+        }
+        assert_eq!(document, doc! { "a": { "c": 2 } });
     }
 
     #[test]

@@ -11,7 +11,7 @@ use mongodb::{
 
 use super::{
     Erasure, Field, Find, Owned, Subjects,
-    path::{Update, elements, matching, plain, texts},
+    path::{Update, elements, matching, plain, take_out, texts},
 };
 use crate::{
     error::Error,
@@ -32,6 +32,8 @@ pub struct Searched {
     newest: i32,
     /// The `_id`s of what the person owns; see [`Subjects::owned`].
     owned: BTreeSet<String>,
+    /// Lists of copies in the documents.
+    copies: Vec<&'static str>,
 }
 
 /// Progress of a search.
@@ -84,7 +86,8 @@ impl Searched {
         newest: i32,
     ) -> Self {
         let collection = placement.database(group).collection(name);
-        Self { collection, subjects, shard_key, newest, owned: BTreeSet::new() }
+        let (owned, copies) = (BTreeSet::new(), Vec::new());
+        Self { collection, subjects, shard_key, newest, owned, copies }
     }
 
     /// The same search, which also finds the documents that name something with one of these `_id`s
@@ -92,6 +95,12 @@ impl Searched {
     #[must_use]
     pub fn with_owned(self, owned: impl IntoIterator<Item = String>) -> Self {
         Self { owned: owned.into_iter().collect(), ..self }
+    }
+
+    /// The same search, which leaves these lists of copies out of what it tells. Others may have written what is in them.
+    #[must_use]
+    pub fn without_copies(self, copies: Vec<&'static str>) -> Self {
+        Self { copies, ..self }
     }
 
     /// The same search in the order of `_id` instead of by an index of a field, which a collection may lack whose room is
@@ -206,6 +215,9 @@ impl Searched {
     ) -> Result<Vec<(&'static str, Document)>, Error> {
         let read = self.read(self.by_key(found)?, "_id_", true).await?;
         let Some(mut whole) = read.into_iter().next() else { return Ok(Vec::new()) };
+        for list in &self.copies {
+            take_out(&mut whole, list);
+        }
         let fields = self.subjects.fields.iter();
         let named: Vec<&Field> =
             fields.filter(|field| !matching(&whole, field, subject).is_empty()).collect();

@@ -16,8 +16,9 @@ use serde_json::{Value, json};
 
 use super::{done, on, preconditions::assert_private};
 use crate::{
+    assets::{editor, file, uploaded},
     buying,
-    comments::{LAYOUTS, discussed, posted},
+    comments::{self, LAYOUTS, discussed, posted},
     events, inbox,
     orders::fulfilment::{change, packed},
     shop::{account, add, cart, checkout, placed, settled, stock, stocked},
@@ -288,6 +289,34 @@ async fn the_command_exports_and_erases() {
     assert_eq!(places_of(&gateway, EVE).await, []);
     assert_eq!(person(&["erase", "", "--yes"]).0, 2);
     gateway.assert_sound().await;
+}
+
+/// A file has copies of the comments on it, which others have written.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_of_a_file_leaves_the_comments_on_it_out() {
+    let gateway = Gateway::start().await;
+    let made = uploaded(&gateway, json!({ "slug": "it" }), &file("a", "x/y", "x")).await;
+    let asset = made["id"].as_str().expect("an id");
+    let client = editor(&gateway);
+    let opened = comments::open(&client, asset, "EMBEDDED").await;
+    assert_eq!(opened["layout"], "EMBEDDED", "{opened:#}");
+    posted(&client, asset, "said-by-the-editor", None).await;
+    posted(&gateway.shopper("bob"), asset, "said-by-bob", None).await;
+    settled(&gateway).await;
+    let name = gateway.database.name();
+    let (code, out, said) = done(on(name, &["person", "export", "the-editor"]));
+    assert_eq!(code, 0, "{said}");
+    assert!(!out.contains("bob"), "{out}");
+    let of = |collection: &str| {
+        let named = format!("\"collection\":\"{collection}\"");
+        out.lines().filter(|line| line.contains(&named)).collect::<Vec<_>>()
+    };
+    let files = of("assetEntries");
+    assert!(files.len() == 1 && files[0].contains("/it"), "{out}");
+    assert!(!files[0].contains("said-by-the-editor"), "{out}");
+    // What the person has written on it is told from where it was written.
+    let own = of("authoredComments");
+    assert!(own.len() == 1 && own[0].contains("said-by-the-editor"), "{out}");
 }
 
 /// A room that is switched off keeps what it has of a person. The erasure keeps its pseudonym for it.

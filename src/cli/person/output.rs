@@ -11,7 +11,7 @@ use mongodb::bson::{Document, RawDocumentBuf};
 use super::guests::Guest;
 use crate::{
     cli::{export::ext_json, failure::Failure, private_files},
-    domains::{carts::CartDocument, orders::OrderDocument},
+    domains::{carts::CartDocument, orders::OrderDocument, persons},
     mongo::{Stored as _, expression::stored_fields},
 };
 
@@ -80,7 +80,9 @@ impl Output {
     /// Writes what is held of a guest.
     pub(super) fn write_guest(&mut self, Guest { order, cart, .. }: &Guest) -> Result<(), Failure> {
         if !order.deleted {
-            self.write("orders", OrderDocument::COLLECTION, "_id", &stored_fields(order))?;
+            let mut told = stored_fields(order);
+            persons::leave_out(OrderDocument::COLLECTION, &mut told);
+            self.write("orders", OrderDocument::COLLECTION, "_id", &told)?;
         }
         cart.iter().try_for_each(|cart| {
             self.write("carts", CartDocument::COLLECTION, "_id", &stored_fields(cart))

@@ -16,7 +16,9 @@ pub(super) const PERSONAL: &[Personal] = &[
         "adZones",
         Find::Walk,
         &[Field::replaces("publisher"), Field::replaces("ads[].advertiser")],
-    ),
+    )
+    // A publisher doesn't see the campaigns of advertisers, of which these are copies.
+    .without(&["ads"]),
     Personal::nothing("adClicks", "clicks, without the visitors"),
     Personal::nothing(
         "adProfiles",

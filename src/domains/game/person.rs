@@ -16,7 +16,9 @@ pub(super) const PERSONAL: &[Personal] = &[
             Field::ends("owner", "`deleteCharacter`: things and gold stay at the place"),
             Field::replaces("room.players[].by"),
         ],
-    ),
+    )
+    // Players see the characters of others, and not whose they are.
+    .without(&["room.players[].by"]),
     Personal::of("places", Find::Walk, &[Field::replaces("players[].by")]),
     Personal::nothing("items", "the catalogue of things"),
     Personal::nothing("moves", "ids of characters and places"),

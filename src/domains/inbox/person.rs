@@ -13,7 +13,9 @@ pub(super) const PERSONAL: &[Personal] = &[
         &[Field::blanks("shown.by", TEXT), Field::pulls("to[]"), Field::pulls("withheld[]")],
     )
     // Its delivery would write the names again.
-    .unless(&["delivering"], |message, _| message.contains_key("delivering")),
+    .unless(&["delivering"], |message, _| message.contains_key("delivering"))
+    // The sender isn't told who blocks them.
+    .without(&["withheld"]),
     Personal::of(
         "inboxBuckets",
         Find::Walk,

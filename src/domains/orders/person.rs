@@ -23,7 +23,9 @@ pub(super) const PERSONAL: &[Personal] = &[
             Field::replaces("discount.hold.customer"),
             Field::replaces("outbox[].give.voucher.customer"),
         ],
-    ),
+    )
+    // Customers don't see which merchant has written a note.
+    .without(&["notes[].author"]),
     Personal::of("orders", Find::Walk, &[Field::replaces("notes[].author")]),
     Personal::nothing("orderNumbers", "numbers of orders"),
     Personal::nothing("boughtTogether", "numbers of orders of two products"),

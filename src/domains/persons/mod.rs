@@ -198,6 +198,16 @@ fn copies(room: &'static Room, collection: &str) -> Vec<&'static str> {
     fields.filter_map(|field| field.path.split_once("[]")).map(|(list, _)| list).collect()
 }
 
+/// Removes from a whole document of a collection what an export leaves out of it, because others keep it from the person.
+pub fn leave_out(collection: &str, document: &mut mongodb::bson::Document) {
+    for (_, declared) in declarations() {
+        let subjects = declared.subjects().filter(|_| declared.collection == collection);
+        for path in subjects.map_or(&[][..], |subjects| subjects.untold) {
+            personal::take_out(document, path);
+        }
+    }
+}
+
 /// Calls `each` for everything that the rooms hold of the subject: with the room, the collection, the path of the field
 /// that holds the subject, and the document or the element of a list. Documents that only
 /// name what the person owns have the path of the field that names it.

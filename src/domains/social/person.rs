@@ -18,7 +18,8 @@ const TEXT: &[(&str, Blank)] = &[("text", Blank::Empty)];
 /// See [`Room::personal`](crate::domains::Room::personal).
 pub(super) const PERSONAL: &[Personal] = &[
     Personal::of("circles", Find::Index("by", "by"), &[Field::removes("by")]),
-    Personal::of("circles", Find::Index("of", "of"), &[Field::removes("of")]),
+    // Names of circles are visible only to the user whose circles they are.
+    Personal::of("circles", Find::Index("of", "of"), &[Field::removes("of")]).without(&["circles"]),
     Personal::of("users", Find::Walk, &[Field::pulls("blocked[]")]),
     // Mostly it is gone by then; see `erase`.
     Personal::of("users", Find::Id, &[Field::removes("_id")]),

@@ -13,6 +13,7 @@ mod search;
 
 use mongodb::bson::Document;
 
+pub use path::take_out;
 pub use search::{Found, Position, Searched, names};
 
 /// What a collection holds of a person.
@@ -46,6 +47,9 @@ pub struct Subjects {
     pub are_copies: bool,
     /// Documents that an export has although they don't hold the subject.
     pub owned: Option<Owned>,
+    /// Paths of fields that are others' matter, and that the person doesn't see elsewhere. An export leaves them out of a whole
+    /// document.
+    pub untold: &'static [&'static str],
 }
 
 /// Documents that name what a person owns, such as the transfers to an account. An export has them; an erasure leaves them,
@@ -136,14 +140,19 @@ impl Personal {
 
     /// Of a collection with subjects.
     pub const fn of(collection: &'static str, find: Find, fields: &'static [Field]) -> Self {
-        let subjects = Subjects { find, fields, in_flight: None, are_copies: false, owned: None };
+        let subjects =
+            Subjects { find, fields, in_flight: None, are_copies: false, owned: None, untold: &[] };
         Self { collection, holds: Holds::Subjects(subjects) }
     }
 
     /// The same of copies.
     pub const fn copies(collection: &'static str, find: Find, fields: &'static [Field]) -> Self {
-        let subjects = Subjects { find, fields, in_flight: None, are_copies: true, owned: None };
-        Self { collection, holds: Holds::Subjects(subjects) }
+        let Self { holds, .. } = Self::of(collection, find, fields);
+        let holds = match holds {
+            Holds::Nothing(why) => Holds::Nothing(why),
+            Holds::Subjects(subjects) => Holds::Subjects(Subjects { are_copies: true, ..subjects }),
+        };
+        Self { collection, holds }
     }
 
     /// The same with documents in which a flow may be going on, as these fields tell.
@@ -171,6 +180,16 @@ impl Personal {
             Holds::Subjects(subjects) => {
                 Holds::Subjects(Subjects { owned: Some(owned), ..subjects })
             }
+        };
+        Self { holds, ..self }
+    }
+
+    /// The same, of which an export leaves these fields out of a whole document; see [`Subjects::untold`].
+    #[must_use]
+    pub const fn without(self, untold: &'static [&'static str]) -> Self {
+        let holds = match self.holds {
+            Holds::Nothing(why) => Holds::Nothing(why),
+            Holds::Subjects(subjects) => Holds::Subjects(Subjects { untold, ..subjects }),
         };
         Self { holds, ..self }
     }

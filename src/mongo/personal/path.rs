@@ -47,17 +47,20 @@ pub(super) fn elements(
     }
 }
 
-/// Removes the value at a path that goes through no list.
-pub(super) fn take_out(from: &mut Document, path: &str) {
-    match path.split_once('.') {
-        Some((step, rest)) => {
-            if let Ok(inner) = from.get_document_mut(step) {
+/// Removes what is at a path.
+pub fn take_out(from: &mut Document, path: &str) {
+    let Some((step, rest)) = path.split_once('.') else {
+        from.remove(path);
+        return;
+    };
+    match from.get_mut(step.trim_end_matches("[]")) {
+        Some(Bson::Document(inner)) => take_out(inner, rest),
+        Some(Bson::Array(elements)) => {
+            for inner in elements.iter_mut().filter_map(Bson::as_document_mut) {
                 take_out(inner, rest);
             }
         }
-        None => {
-            from.remove(path);
-        }
+        _ => {}
     }
 }
 
@@ -224,11 +227,13 @@ mod tests {
 
     #[test]
     fn what_is_taken_out_is_gone() {
-        let mut document = doc! { "a": { "b": [1], "c": 2 }, "d": 3 };
-        for path in ["a.b", "a.none", "d.b", "none.b", "d"] {
+        let mut document = doc! {
+            "a": { "b": [1], "c": 2 }, "d": 3, "list": [{ "by": "ann", "text": "x" }, "y"],
+        };
+        for path in ["a.b", "a.none", "d.b", "none.b", "d", "list[].by", "none[].by"] {
             take_out(&mut document, path);
         }
-        assert_eq!(document, doc! { "a": { "c": 2 } });
+        assert_eq!(document, doc! { "a": { "c": 2 }, "list": [{ "text": "x" }, "y"] });
     }
 
     #[test]

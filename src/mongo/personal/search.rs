@@ -97,7 +97,7 @@ impl Searched {
         Self { owned: owned.into_iter().collect(), ..self }
     }
 
-    /// The same search, which leaves these lists of copies out of what it tells. Others may have written what is in them.
+    /// The same search, which leaves these lists of copies out of a whole document. Others may have written what is in them.
     #[must_use]
     pub fn without_copies(self, copies: Vec<&'static str>) -> Self {
         Self { copies, ..self }
@@ -215,13 +215,13 @@ impl Searched {
     ) -> Result<Vec<(&'static str, Document)>, Error> {
         let read = self.read(self.by_key(found)?, "_id_", true).await?;
         let Some(mut whole) = read.into_iter().next() else { return Ok(Vec::new()) };
-        for list in &self.copies {
-            take_out(&mut whole, list);
-        }
         let fields = self.subjects.fields.iter();
         let named: Vec<&Field> =
             fields.filter(|field| !matching(&whole, field, subject).is_empty()).collect();
         if let Some(field) = named.iter().find(|field| !field.path.contains("[]")) {
+            for path in self.copies.iter().chain(self.subjects.untold) {
+                take_out(&mut whole, path);
+            }
             return Ok(vec![(field.path, whole)]);
         }
         if let Some(owned) = self.owned(&whole).filter(|_| named.is_empty()) {

@@ -319,6 +319,40 @@ async fn an_export_of_a_file_leaves_the_comments_on_it_out() {
     assert!(own.len() == 1 && own[0].contains("said-by-the-editor"), "{out}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_tells_nothing_that_others_keep_from_the_person() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 50).await;
+    let orders = shops(&gateway, EVE).await;
+    let note = json!({ "text": "a note" });
+    let noted = change(&gateway.merchant(), "noteOrder", &orders[0], note).await;
+    assert_eq!(noted["__typename"], "Order", "{noted:#}");
+    people(&gateway, &[EVE, "bob", "cid"]).await;
+    let circled = json!({ "userId": EVE, "circle": "kept-secret" });
+    assert_eq!(does(&gateway, "cid", CIRCLE, circled).await["__typename"], "User");
+    assert_eq!(does(&gateway, "bob", BLOCK, json!({ "userId": EVE })).await["__typename"], "User");
+    inbox::send(&gateway, EVE, &["bob", "cid"], "from me").await;
+    deliver(&gateway).await;
+    let kept = gateway.stored("messages").await;
+    assert_eq!(kept[0].get_array("withheld").expect("a list").len(), 1, "{kept:?}");
+
+    let (code, out, said) = done(on(gateway.database.name(), &["person", "export", EVE]));
+    assert_eq!(code, 0, "{said}");
+    for text in ["kept-secret", "withheld", "the-merchant"] {
+        assert!(!out.contains(text), "{text}: {out}");
+    }
+    let lines: Vec<Value> =
+        out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let values = |collection: &str| {
+        let of = lines.iter().filter(|line| line["collection"] == collection);
+        of.map(|line| line["value"].clone()).collect::<Vec<_>>()
+    };
+    // The rest of these documents is there.
+    assert_eq!(values("messages")[0]["to"], json!(["bob", "cid"]), "{out}");
+    assert_eq!(values("circles")[0]["by"], "cid", "{out}");
+    assert!(values("orders").iter().any(|one| one["notes"][0]["text"] == "a note"), "{out}");
+}
+
 /// A room that is switched off keeps what it has of a person. The erasure keeps its pseudonym for it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_erasure_is_finished_when_all_rooms_are_on() {

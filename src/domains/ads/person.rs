@@ -17,7 +17,7 @@ pub(super) const PERSONAL: &[Personal] = &[
         Find::Walk,
         &[Field::replaces("publisher"), Field::replaces("ads[].advertiser")],
     )
-    // A publisher doesn't see the campaigns of advertisers, of which these are copies.
+    // They are copies of campaigns, and a publisher sees no campaigns of others.
     .without(&["ads"]),
     Personal::nothing("adClicks", "clicks, without the visitors"),
     Personal::nothing(

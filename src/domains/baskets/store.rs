@@ -191,8 +191,8 @@ pub fn decide<B: Basket>(basket: &B, checkout: &B::Checkout) -> Change {
     Change::new(basket.id(), both(active_as_read(basket), basket.as_read()), set)
 }
 
-/// PAID → COMPLETE, after everything that the checkout owed was applied. Nothing is authorised with the payment token any more, so
-/// it goes. An order has its own copy, for pieces that are added.
+/// PAID → COMPLETE, after everything that the checkout owed was applied. The payment token goes, because nothing is authorised with
+/// it any more. An order has its own copy, for pieces that are added.
 pub fn complete<B: Basket>(app: &App, id: &str, checkout: Terms<'_>) -> Guarded<B> {
     let guard = match checkout.tag {
         Some(tag) => doc! { "_id": id, "state": B::DECIDED, "checkout.tag": tag },

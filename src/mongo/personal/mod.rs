@@ -184,7 +184,7 @@ impl Personal {
         Self { holds, ..self }
     }
 
-    /// The same, of which an export leaves these fields out of a whole document; see [`Subjects::untold`].
+    /// The same with fields that an export leaves out of a whole document; see [`Subjects::untold`].
     #[must_use]
     pub const fn without(self, untold: &'static [&'static str]) -> Self {
         let holds = match self.holds {

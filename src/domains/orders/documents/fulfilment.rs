@@ -146,8 +146,8 @@ impl OrderDocument {
         pieces_of(&shipment.lines, sku) - taken.map(|one| pieces_of(&one.lines, sku)).sum::<i64>()
     }
 
-    /// The stage as it follows from state, lines, shipments and returns: that of the piece that is least far. An order without
-    /// pieces of which nothing was shipped stays at the first one: nothing has arrived, and what shipping cost is still paid.
+    /// The stage as it follows from state, lines, shipments and returns: that of the piece that is least far. An order that has
+    /// lost all its pieces before one was shipped stays at the first one: nothing has arrived, and shipping is still paid.
     pub fn reached(&self) -> Stage {
         let has = |state| self.shipments.iter().any(|shipment| shipment.state == state);
         let has_open = || self.lines.iter().any(|line| self.open(line) > 0);

@@ -118,7 +118,7 @@ async fn follow_all<C: Counts>(app: &App, sweep: &mut Sweep) -> Result<u64> {
 
 /// Counts what has been dirty since before a time. What can't be counted stays dirty, but behind the rest.
 pub async fn recount<C: Counts>(app: &App, sweep: &mut Sweep, before: DateTime) {
-    let mut from = FIRST;
+    let (read_since, mut from) = (Instant::now(), FIRST);
     let dirty = loop {
         let all = app.collection::<C>();
         let page = match all.list_between(("dirtyAt", "dirty"), from, before, COUNTED).await {
@@ -128,8 +128,8 @@ pub async fn recount<C: Counts>(app: &App, sweep: &mut Sweep, before: DateTime) 
         let (dirty, unreadable_until) = sweep.readable(page);
         // Those that can't be read stay at the front.
         match unreadable_until.filter(|next| dirty.is_empty() && *next > from) {
-            Some(next) => from = next,
-            None => break dirty,
+            Some(next) if read_since.elapsed() < PASS => from = next,
+            _ => break dirty,
         }
     };
     let since = Instant::now();

@@ -91,6 +91,7 @@ async fn sweep_from(app: &App, room: &Room, mut sweep: Sweep) -> Result<u64, Err
     if let Some(run) = room.sweep {
         run(app, &mut sweep).await;
     }
+    app.metrics().sweeps().passed_over(room.name, sweep.unreadable());
     sweep.finished()
 }
 

@@ -31,8 +31,12 @@ impl Report {
     /// The same rules with the violations that a later report of them has too.
     #[must_use]
     pub fn confirmed_by(mut self, later: &Self) -> Self {
-        for ((_, broken), (_, again)) in self.rules.iter_mut().zip(&later.rules) {
-            broken.retain(|violation| again.contains(violation));
+        for (rule, broken) in &mut self.rules {
+            let rule: &str = rule;
+            // One of the reports can lack rules that couldn't be checked.
+            let same = later.rules.iter().filter(|(name, _)| name == rule);
+            let again: Vec<&String> = same.flat_map(|(_, all)| all).collect();
+            broken.retain(|violation| again.contains(&violation));
         }
         self
     }
@@ -40,5 +44,27 @@ impl Report {
     /// Whether no rule is violated.
     pub fn is_clean(&self) -> bool {
         self.rules.iter().all(|(_, broken)| broken.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn violations_are_compared_by_rule_even_if_a_report_lacks_rules() {
+        let report = |rules: &[(&str, &[&str])]| {
+            let mut report = Report::default();
+            for (rule, broken) in rules {
+                report.add(rule, *broken);
+            }
+            report
+        };
+        let first = report(&[("cut", &["a room"]), ("own", &["one", "two"]), ("other", &["one"])]);
+        let later = report(&[("more", &["one"]), ("own", &["two"]), ("other", &[])]);
+        let confirmed = first.confirmed_by(&later);
+        let left: Vec<usize> = confirmed.rules.iter().map(|(_, broken)| broken.len()).collect();
+        assert_eq!(left, [0, 1, 0]);
+        assert_eq!(confirmed.rules[1].1, ["two"]);
     }
 }

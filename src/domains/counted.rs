@@ -42,6 +42,8 @@ use crate::{
 pub const ROUNDS: usize = 10;
 /// Maximum number of documents that a pass counts.
 pub const COUNTED: i64 = 100;
+/// A time before all marks.
+const FIRST: DateTime = DateTime::from_millis(0);
 /// Time after which a pass begins no further count.
 pub const PASS: Duration = Duration::from_secs(2);
 
@@ -84,15 +86,21 @@ pub trait Counts: Stored {
 
 /// Marks the counts of changed records as dirty, and removes the marks of the records. `what` names the records in the log.
 pub async fn follow<C: Counts>(app: &App, sweep: &mut Sweep, what: &str) {
-    sweep.count(what, follow_all::<C>(app).await);
+    let followed = follow_all::<C>(app, sweep).await;
+    sweep.count(what, followed);
 }
 
-async fn follow_all<C: Counts>(app: &App) -> Result<u64> {
-    let mut followed = 0;
+async fn follow_all<C: Counts>(app: &App, sweep: &mut Sweep) -> Result<u64> {
+    let (mut followed, mut from) = (0, FIRST);
     for _ in 0..ROUNDS {
-        let marked = list_marked::<C::Record>(app).await?;
+        let page = list_marked::<C::Record>(app, from).await?;
+        let is_full = page.read() >= C::Record::LISTED;
+        let (marked, unreadable_until) = sweep.readable(page);
         if marked.is_empty() {
-            break;
+            // The marks of records that can't be read stay.
+            let Some(next) = unreadable_until.filter(|next| *next > from) else { break };
+            from = next;
+            continue;
         }
         let attempt = app.begin().await?;
         // Another gateway may insert the same document at the same time. Then the next pass goes on.
@@ -101,7 +109,7 @@ async fn follow_all<C: Counts>(app: &App) -> Result<u64> {
         }
         settle(app, &marked, &attempt).await?;
         followed += u64::try_from(marked.len()).unwrap_or(u64::MAX);
-        if marked.len() < C::Record::LISTED {
+        if !is_full {
             break;
         }
     }
@@ -110,10 +118,19 @@ async fn follow_all<C: Counts>(app: &App) -> Result<u64> {
 
 /// Counts what has been dirty since before a time. What can't be counted stays dirty, but behind the rest.
 pub async fn recount<C: Counts>(app: &App, sweep: &mut Sweep, before: DateTime) {
-    let dirty = app.collection::<C>().list_older(("dirtyAt", "dirty"), before, COUNTED).await;
-    let dirty = match dirty {
-        Ok(dirty) => dirty,
-        Err(error) => return sweep.note("list", Err(error)),
+    let (read_since, mut from) = (Instant::now(), FIRST);
+    let dirty = loop {
+        let all = app.collection::<C>();
+        let page = match all.list_between(("dirtyAt", "dirty"), from, before, COUNTED).await {
+            Ok(page) => page,
+            Err(error) => return sweep.note("list", Err(error)),
+        };
+        let (dirty, unreadable_until) = sweep.readable(page);
+        // Those that can't be read stay at the front.
+        match unreadable_until.filter(|next| dirty.is_empty() && *next > from) {
+            Some(next) if read_since.elapsed() < PASS => from = next,
+            _ => break dirty,
+        }
     };
     let since = Instant::now();
     for counts in dirty {
@@ -151,17 +168,17 @@ pub async fn list_all<C: Counts>(app: &App) -> Result<Vec<C>> {
     Ok(found)
 }
 
-/// Records with a mark, those that have waited longest first.
-async fn list_marked<T: Marked>(app: &App) -> Result<Vec<T>> {
+/// Records with a mark from `from` on, those that have waited longest first.
+async fn list_marked<T: Marked>(app: &App, from: DateTime) -> Result<SweptPage<T>> {
     let (at, index) = T::MARK;
     let list = List {
-        filter: doc! { at: { "$lt": DateTime::MAX } },
+        filter: doc! { at: { "$gte": from, "$lt": DateTime::MAX } },
         limit: i64::try_from(T::LISTED).unwrap_or(i64::MAX),
         projection: Some(T::fields()),
         hint: Some(index),
         ..List::default()
     };
-    app.collection().list(list).await
+    app.collection().list_swept((at, from), list).await
 }
 
 /// Marks counts as dirty, and sets further fields of each. Returns `false` if another caller inserted one of them at the same
@@ -216,7 +233,8 @@ pub async fn write<C: Counts>(app: &App, read: &C, counts: Option<Document>) -> 
 }
 
 /// Those of the counts that are wrong, each with its recount, from which it differed. The others have changed meanwhile, or
-/// a record that they count is marked. If there may be more records with a mark, none is returned: the next check compares.
+/// a record that they count is marked. If there may be more records with a mark, or one can't be read, none is returned: the next
+/// check compares.
 ///
 /// # Errors
 /// A read failed.
@@ -224,11 +242,11 @@ pub async fn wrong<C: Counts, R>(app: &App, different: Vec<(C, R)>) -> Result<Ve
     if different.is_empty() {
         return Ok(different);
     }
-    let marked = list_marked::<C::Record>(app).await?;
-    if marked.len() >= C::Record::LISTED {
+    let marked = list_marked::<C::Record>(app, FIRST).await?;
+    if marked.read() >= C::Record::LISTED || !marked.unreadable.is_empty() {
         return Ok(Vec::new());
     }
-    let pending = C::touched(&marked);
+    let pending = C::touched(&marked.items);
     let now = list_all::<C>(app).await?.into_iter();
     let now: HashMap<String, i64> = now.map(|one| (one.key().to_owned(), one.changes())).collect();
     let is_wrong = |(counts, _): &(C, R)| {

@@ -10,7 +10,13 @@ use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
 use super::{Attempt, Bounds, earlier};
-use crate::{error::Error, mongo::expression::count};
+use crate::{
+    error::Error,
+    mongo::{
+        expression::count,
+        swept::{SweptPage, Unreadable},
+    },
+};
 
 /// Time after which a gateway's pass begins no further item of a list, because other rooms wait for this one.
 const PASS: Duration = Duration::from_secs(5);
@@ -96,6 +102,7 @@ pub struct Sweep {
     now: DateTime,
     bounds: Bounds,
     finished: u64,
+    unreadable: u64,
     failed: Option<Error>,
     /// Beginning of the names of its lists in `places`.
     room: &'static str,
@@ -112,7 +119,7 @@ impl Sweep {
 
     fn at(now: DateTime, bounds: Bounds) -> Self {
         let (room, places, time) = ("", Arc::default(), Duration::MAX);
-        Self { now, bounds, finished: 0, failed: None, room, places, time }
+        Self { now, bounds, finished: 0, unreadable: 0, failed: None, room, places, time }
     }
 
     /// The same pass with limited time for each list that isn't read at once. The room's lists go on where an earlier pass has
@@ -148,8 +155,8 @@ impl Sweep {
         earlier(self.now, ago)
     }
 
-    /// Finishes each item of a list that is read as a whole; another list needs [`each_page`](Self::each_page). `name` returns
-    /// the item's name for the log. `finish` returns whether it finished the item.
+    /// Finishes each item of a list that is complete; another list needs [`each_page`](Self::each_page). `name` returns the
+    /// item's name for the log. `finish` returns whether it finished the item.
     pub async fn each<T, F>(
         &mut self,
         found: Result<Vec<T>, Error>,
@@ -184,6 +191,8 @@ impl Sweep {
     /// end of the list one begins at the front again. So items that stay don't hold up those behind them for ever, even if each
     /// takes as long as a call of a service that doesn't answer.
     ///
+    /// A document that can't be decoded is logged, counted and passed over. The pass succeeds nevertheless.
+    ///
     /// If the time is in elements of an array, no sort by it can use an index
     /// ([`list_elements_between`](crate::mongo::Collection::list_elements_between)). Behind a router a page then isn't the oldest
     /// one of all shards, and this pass can leave out items of other shards that are older than its last one. They aren't lost:
@@ -197,7 +206,7 @@ impl Sweep {
         name: impl Fn(&T) -> String,
         mut finish: impl FnMut(T) -> F,
     ) where
-        L: Future<Output = Result<Vec<T>, Error>>,
+        L: Future<Output = Result<SweptPage<T>, Error>>,
         F: Future<Output = Result<bool, Error>>,
     {
         let finish = |items: Vec<T>| {
@@ -221,7 +230,7 @@ impl Sweep {
         name: impl Fn(&T) -> String,
         mut finish: impl FnMut(Vec<T>) -> F,
     ) where
-        L: Future<Output = Result<Vec<T>, Error>>,
+        L: Future<Output = Result<SweptPage<T>, Error>>,
         F: Future<Output = Vec<Result<bool, Error>>>,
     {
         let Pages { limit, side_by_side } = pages.into();
@@ -233,16 +242,22 @@ impl Sweep {
         let mut again = tried.len();
         loop {
             let wanted = limit.saturating_add(count(again));
-            let found = match Box::pin(page(from, wanted)).await {
+            let SweptPage { items, unreadable } = match Box::pin(page(from, wanted)).await {
                 Ok(found) => found,
                 Err(error) => return self.note(what, Err(error)),
             };
-            let read = found.iter().map(|item| Read { name: name(item), at: at(item, from) });
-            let read: Vec<Read> = read.collect();
+            let read = items.iter().map(|item| Read { name: name(item), at: at(item, from) });
+            let passed = unreadable.iter().map(|one| Read { name: name_of(one), at: one.at });
+            let read: Vec<Read> = read.chain(passed).collect();
+            let passed_before = self.unreadable;
+            for one in &unreadable {
+                self.unreadable += u64::from(tried.insert(name_of(one)));
+            }
             let untried =
-                found.into_iter().zip(&read).filter(|(_, one)| !tried.contains(&one.name));
+                items.into_iter().zip(&read).filter(|(_, one)| !tried.contains(&one.name));
             let mut untried = untried.collect::<Vec<_>>().into_iter();
-            let (is_new, mut finished) = (!untried.as_slice().is_empty(), HashSet::new());
+            let is_new = !untried.as_slice().is_empty() || self.unreadable > passed_before;
+            let mut finished = HashSet::new();
             let time = |one: &Read| one.at.unwrap_or(from);
             while let Some(next) = untried.as_slice().iter().map(|(_, one)| time(one)).min() {
                 if has_begun && since.elapsed() >= self.time {
@@ -313,6 +328,18 @@ impl Sweep {
         }
     }
 
+    /// The items of a page that can be read, and the newest time of the others, which are counted.
+    pub fn readable<T>(&mut self, page: SweptPage<T>) -> (Vec<T>, Option<DateTime>) {
+        let SweptPage { items, unreadable } = page;
+        self.unreadable += u64::try_from(unreadable.len()).unwrap_or(u64::MAX);
+        (items, unreadable.iter().filter_map(|one| one.at).max())
+    }
+
+    /// Number of documents that the pass couldn't read.
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+
     /// Adds the result of one item: whether it was finished.
     pub fn add(&mut self, what: &str, done: Result<bool, Error>) {
         self.count(what, done.map(u64::from));
@@ -346,6 +373,11 @@ impl Sweep {
     pub fn finished(self) -> Result<u64, Error> {
         self.failed.map_or(Ok(self.finished), Err)
     }
+}
+
+/// The name of a document that can't be read, among those of a list.
+fn name_of(unreadable: &Unreadable) -> String {
+    format!("unreadable {}", unreadable.id)
 }
 
 #[cfg(test)]

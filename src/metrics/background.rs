@@ -27,6 +27,7 @@ struct Pass {
 pub struct Sweeps {
     passes: Family<Pass, Counter>,
     finished: Family<Sweep, Counter>,
+    unreadable: Family<Sweep, Counter>,
     succeeded: Family<Sweep, Gauge<f64, AtomicU64>>,
 }
 
@@ -37,6 +38,9 @@ impl Sweeps {
         registry.register("sweep_passes", what, sweeps.passes.clone());
         let what = "Flows and other items that a sweep finished";
         registry.register("sweep_finished", what, sweeps.finished.clone());
+        let what =
+            "Documents that a sweep passed over, because they can't be read; counted in each pass";
+        registry.register("sweep_unreadable", what, sweeps.unreadable.clone());
         let what =
             "Time of the last successful pass of a sweep; one gateway sweeps for all gateways";
         registry.register("sweep_last_success_timestamp_seconds", what, sweeps.succeeded.clone());
@@ -50,6 +54,11 @@ impl Sweeps {
         #[expect(clippy::disallowed_methods, reason = "Prometheus compares it with its own clock")]
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.succeeded.get_or_create(&Sweep { sweep }).set(now.as_secs_f64());
+    }
+
+    /// Counts the documents that a pass couldn't read.
+    pub fn passed_over(&self, sweep: &'static str, documents: u64) {
+        self.unreadable.get_or_create(&Sweep { sweep }).inc_by(documents);
     }
 
     /// Counts a pass that failed.

@@ -20,6 +20,7 @@ use super::{
     expression,
     loader::{Loader, Timed},
     lookup, migrations, observe, read_bytes,
+    swept::{SweptPage, Unreadable, id_of},
 };
 use crate::{error::Error, traces::ItemSpan};
 
@@ -83,12 +84,31 @@ impl List {
 
 impl<T: Stored> Collection<T> {
     /// Returns the documents of one list read, in order.
-    pub fn list(&self, mut list: List) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+    pub fn list(&self, list: List) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+        self.list_stored(list).map(|found| found?.into_iter().map(T::read).collect())
+    }
+
+    /// Returns the documents of one list read for a sweep, in order. A document that can't be decoded fails only itself. The list
+    /// is ordered by the times from `from` on at the path `field`.
+    pub fn list_swept(
+        &self,
+        (field, from): (&'static str, DateTime),
+        list: List,
+    ) -> impl Future<Output = Result<SweptPage<T>, Error>> + use<T> {
+        let (name, loader) = (self.name(), Arc::clone(self.loader()));
+        let decoded =
+            move |found| SweptPage::<T>::decoded((name, &loader.unreadable), (field, from), found);
+        self.list_stored(list).map(|found| found.map(decoded))
+    }
+
+    fn list_stored(
+        &self,
+        mut list: List,
+    ) -> impl Future<Output = Result<Vec<Arc<RawDocumentBuf>>, Error>> + use<T> {
         if list.projection.is_none() && !T::UNREAD.is_empty() {
             list.projection = Some(lookup::each(T::UNREAD, 0));
         }
-        let found = read_shared(self.loader(), self.for_reads(), list);
-        found.map(|found| found?.into_iter().map(T::read).collect())
+        read_shared(self.loader(), self.for_reads(), list)
     }
 
     /// Returns the first document of one list read.
@@ -96,46 +116,36 @@ impl<T: Stored> Collection<T> {
         Ok(self.list(List { limit: 1, ..list }).await?.pop())
     }
 
-    /// Returns documents whose time in `field` is before `before`, for sweeps that put what fails behind the others. The index
-    /// `hint` begins with the field and returns the oldest first. The read isn't sorted: a sort by the least element of an array
-    /// couldn't use the index.
-    pub fn list_older(
-        &self,
-        (field, hint): (&str, &'static str),
-        before: DateTime,
-        limit: i64,
-    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
-        let filter = doc! { field: { "$lt": before } };
-        self.list(List { filter, limit, hint: Some(hint), ..List::default() })
-    }
-
-    /// Like [`Self::list_older`], from a time on, for sweeps that read page by page. No document has an array in `field`. The sort
-    /// is that of the index; a router needs it to put the lists of several shards together.
+    /// A page of the documents whose time in `field` is from `from` on and before `before`, for sweeps. The index `hint` begins with
+    /// the field and returns the oldest first. No document has an array in `field`. The sort is that of the index; a router needs it
+    /// to put the lists of several shards together.
     pub fn list_between(
         &self,
-        (field, hint): (&str, &'static str),
+        (field, hint): (&'static str, &'static str),
         from: DateTime,
         before: DateTime,
         limit: i64,
-    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+    ) -> impl Future<Output = Result<SweptPage<T>, Error>> + use<T> {
         let filter = doc! { field: { "$gte": from, "$lt": before } };
         let sort = doc! { field: 1 };
-        self.list(List { filter, sort, limit, hint: Some(hint), ..List::default() })
+        let list = List { filter, sort, limit, hint: Some(hint), ..List::default() };
+        self.list_swept((field, from), list)
     }
 
     /// Like [`Self::list_between`], of times in the elements of an array. The oldest element that isn't before `from` determines the
-    /// order, which holds for each shard by itself: the list isn't sorted, see [`Self::list_older`]. A filter alone doesn't begin
-    /// at `from`: of two limits of an array's elements, the server uses one.
+    /// order, which holds for each shard by itself: the list isn't sorted, because a sort by the least element of an array couldn't
+    /// use the index. A filter alone doesn't begin at `from`: of two limits of an array's elements, the server uses one.
     pub fn list_elements_between(
         &self,
-        (field, hint): (&str, &'static str),
+        (field, hint): (&'static str, &'static str),
         from: DateTime,
         before: DateTime,
         limit: i64,
-    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+    ) -> impl Future<Output = Result<SweptPage<T>, Error>> + use<T> {
         let filter = doc! { field: { "$lt": before } };
         let between = Some((doc! { field: from }, doc! { field: before }));
-        self.list(List { filter, limit, hint: Some(hint), between, ..List::default() })
+        let list = List { filter, limit, hint: Some(hint), between, ..List::default() };
+        self.list_swept((field, from), list)
     }
 
     /// Like [`Self::list`], each with the server's time. `shape` is the expression of the returned document;
@@ -148,6 +158,28 @@ impl<T: Stored> Collection<T> {
         let projection = Some(doc! { "now": "$$NOW", "document": shape.into() });
         let found = self.list_raw(List { projection, ..list }).await?;
         found.iter().map(migrations::read_timed).collect()
+    }
+
+    /// Like [`Self::list_timed`]. A document that can't be decoded fails only itself.
+    pub async fn list_timed_swept(
+        &self,
+        list: List,
+        shape: impl Into<Bson>,
+    ) -> Result<SweptPage<Timed<T>>, Error> {
+        let projection = Some(doc! { "now": "$$NOW", "document": shape.into() });
+        let found = self.list_raw(List { projection, ..list }).await?;
+        let mut page = SweptPage { items: Vec::with_capacity(found.len()), unreadable: Vec::new() };
+        for stored in &found {
+            match migrations::read_timed(stored) {
+                Ok(timed) => page.items.push(timed),
+                Err(error) => {
+                    let id = stored.get_document("document").map(id_of).unwrap_or_default();
+                    self.loader().unreadable.log(self.name(), &id, &error);
+                    page.unreadable.push(Unreadable { id, at: None });
+                }
+            }
+        }
+        Ok(page)
     }
 
     pub(super) fn list_raw(

@@ -31,6 +31,7 @@ use super::{
     recent::Recent,
     sessions::Sessions,
     shared_lists::SharedLists,
+    swept::Logged,
     writer::Writers,
 };
 use crate::{
@@ -62,6 +63,7 @@ pub struct Loader {
     recent: Arc<Recent>,
     shared_lists: Arc<SharedLists>,
     in_force: RwLock<InForce>,
+    pub(super) unreadable: Logged,
     #[cfg(feature = "bench")]
     memory:
         std::sync::OnceLock<(&'static str, std::collections::HashMap<String, Arc<RawDocumentBuf>>)>,
@@ -100,6 +102,7 @@ impl Loader {
             recent: Recent::new(keep, metrics.suggestions().clone()),
             shared_lists: SharedLists::new(limit, metrics.lists().clone()),
             in_force: RwLock::default(),
+            unreadable: Logged::default(),
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
         });

@@ -13,6 +13,7 @@
 //! - `comparison`: the comparison of values by which conditions are checked in memory
 //! - [`collection`]: typed reads by key and writes, each one command
 //! - [`lists`]: reads of lists
+//! - [`swept`]: pages of lists for sweeps, in which a document that can't be decoded fails only itself
 //! - `bulk`: writes of many documents by one command
 //! - `batcher`: batches items of many requests into few commands
 //! - `answers`: channels for the answers to the items of a batch
@@ -119,6 +120,7 @@ mod shared_writes;
 pub mod snapshot;
 mod statement;
 pub mod stored;
+pub mod swept;
 pub mod terms;
 pub mod time_series;
 pub mod watch;

@@ -6,5 +6,5 @@ pub(crate) use serde::{Deserialize, Serialize};
 pub(crate) use super::{
     Collection, Group, Outcome, Stored, Version, collection::List, condition::*,
     driver::decode_document, expression::*, guarded::Guarded, indexes::Index, lists::EXAMINING,
-    shards::ShardKey, stored::document,
+    shards::ShardKey, stored::document, swept::SweptPage,
 };

@@ -523,3 +523,17 @@ async fn the_check_finds_what_is_wrong() {
     let report = gateway.check().await;
     assert!(!report.is_clean());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_that_cant_be_read_hold_up_no_others() {
+    let gateway = Gateway::start().await;
+    for payload in ["1", "2", "3"] {
+        let id = enqueued(&gateway, "mail", payload).await;
+        let damage = doc! { "$set": { "payload": 1 } };
+        let jobs = gateway.raw("jobs");
+        jobs.update_one(doc! { "_id": key(&id) }, damage).await.expect("damaged");
+    }
+    let whole = enqueued(&gateway, "mail", "whole").await;
+    assert_eq!(claimed(&gateway, "mail").await.0, whole);
+    assert!(payloads(&gateway, "mail").await.is_empty());
+}

@@ -4,8 +4,8 @@ mod blobs;
 
 use mongodb::bson::oid::ObjectId;
 
-pub(super) use blobs::BlobMetadata;
 pub use blobs::{BlobDocument, ChunkDocument};
+pub(super) use blobs::{BlobHead, BlobMetadata};
 
 use crate::{
     domains::{

@@ -6,7 +6,7 @@ use std::{ops::Range, time::Duration};
 use mongodb::bson::{DateTime, oid::ObjectId};
 
 use super::{
-    documents::{AssetDocument, BlobDocument},
+    documents::{AssetDocument, BlobDocument, BlobHead},
     operations::{discard, dispose},
     store::{self, assets, blobs},
 };
@@ -147,7 +147,10 @@ pub(super) async fn unnamed_files(app: &App, mut ids: Range<ObjectId>) -> Result
     let mut found = Vec::new();
     loop {
         let page = store::list_blobs(app, ids.clone(), i64::try_from(PAGE).unwrap_or(0)).await?;
-        let kept = page.iter().filter(|blob| blob.metadata.remove_after.is_none());
+        let is_retired = |blob: &BlobHead| {
+            blob.metadata.as_ref().is_some_and(|metadata| metadata.remove_after.is_some())
+        };
+        let kept = page.iter().filter(|blob| !is_retired(blob));
         found.extend(unnamed(app, kept.map(|blob| blob.id).collect()).await?);
         match page.last() {
             Some(last) if page.len() == PAGE => ids.start = last.id,
@@ -169,7 +172,7 @@ async fn unnamed(app: &App, mut blobs: Vec<ObjectId>) -> Result<Vec<ObjectId>> {
 
 /// Removes chunks without a file; retires a file that no asset names, since it may still be downloaded.
 async fn remove(app: &App, blob: ObjectId) -> Result<bool> {
-    if store::find_blob(app, blob).await?.is_some() {
+    if store::has_document(app, blob).await? {
         return store::retire(app, blob).await;
     }
     Ok(store::chunks(app).remove(blob).await? > 0)

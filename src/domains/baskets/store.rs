@@ -40,10 +40,11 @@ pub(super) async fn list_untouched<B: Basket>(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<B>> {
+) -> Result<SweptPage<B>> {
     let filter = doc! { "state": state, "modifiedAt": { "$gte": from, "$lt": before } };
     let sort = doc! { "modifiedAt": 1, "_id": 1 };
-    baskets(app).list(List { filter, sort, limit, ..List::default() }).await
+    let list = List { filter, sort, limit, ..List::default() };
+    baskets(app).list_swept(("modifiedAt", from), list).await
 }
 
 /// The part of a basket by which the sweep finds its checkout.
@@ -69,8 +70,9 @@ impl<B: Basket> Stored for CheckedOut<B> {
 async fn list_checked_out<B: Basket>(
     app: &App,
     filter: Document,
+    from: DateTime,
     limit: i64,
-) -> Result<Vec<CheckedOut<B>>> {
+) -> Result<SweptPage<CheckedOut<B>>> {
     let list = List {
         filter,
         sort: doc! { "modifiedAt": 1, "_id": 1 },
@@ -79,7 +81,7 @@ async fn list_checked_out<B: Basket>(
         hint: Some("state_modified"),
         ..List::default()
     };
-    app.collection().list(list).await
+    app.collection().list_swept(("modifiedAt", from), list).await
 }
 
 /// A page of the baskets in `state` that were last changed at `from` or later, and whose checkout's deadline is earlier than
@@ -90,10 +92,10 @@ pub async fn list_overdue<B: Basket>(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<CheckedOut<B>>> {
+) -> Result<SweptPage<CheckedOut<B>>> {
     let is_overdue = doc! { "checkout.deadline": { "$lt": before } };
     let filter = doc! { "state": state, "modifiedAt": { "$gte": from } };
-    list_checked_out(app, both(filter, is_overdue), limit).await
+    list_checked_out(app, both(filter, is_overdue), from, limit).await
 }
 
 /// A page of the baskets that were decided at `from` or later and before `before` by a checkout without a claim, and aren't
@@ -103,9 +105,10 @@ pub async fn list_decided<B: Basket>(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<CheckedOut<B>>> {
+) -> Result<SweptPage<CheckedOut<B>>> {
     let since = doc! { "$gte": from, "$lt": before };
-    list_checked_out(app, doc! { "state": B::DECIDED, "modifiedAt": since }, limit).await
+    let filter = doc! { "state": B::DECIDED, "modifiedAt": since };
+    list_checked_out(app, filter, from, limit).await
 }
 
 /// Fields of a change of a basket. `modifiedAt` changes as well: when it expires and when marks are retired depends on it.

@@ -17,9 +17,12 @@ pub(super) fn jobs(app: &App) -> Collection<JobDocument> {
 
 /// Reads the heads of jobs.
 async fn heads(app: &App, read: List) -> Result<Vec<JobHead>> {
+    app.collection::<JobHead>().list(of_heads(read)).await
+}
+
+fn of_heads(read: List) -> List {
     let fields = JobHead::FIELDS.iter().map(|field| ((*field).to_owned(), Bson::Int32(1)));
-    let projection = Some(fields.collect());
-    app.collection::<JobHead>().list(List { projection, ..read }).await
+    List { projection: Some(fields.collect()), ..read }
 }
 
 /// Matches a field with any time. Unlike `$exists` it is decided by the index alone.
@@ -27,16 +30,33 @@ fn any_time() -> Document {
     doc! { "$gt": DateTime::from_millis(0) }
 }
 
-/// The first READY jobs of a queue in the order of their rank, each with the server's time.
+/// Maximum number of jobs that can't be read and that [`list_ready`] passes over.
+const PASSED_OVER: usize = 1_000;
+
+/// The first READY jobs of a queue in the order of their rank, each with the server's time. A job that can't be read stays at the
+/// front. It is passed over, because the others would never be claimed.
 pub(super) async fn list_ready(
     app: &App,
     queue: &str,
-    limit: i64,
+    limit: usize,
 ) -> Result<Vec<Timed<JobDocument>>> {
-    let filter = doc! { "ready.queue": queue };
-    let sort = doc! { "ready.rank": 1, "_id": 1 };
-    let read = List { filter, sort, limit, hint: Some("ready"), ..List::default() };
-    jobs(app).list_timed(read, "$$ROOT").await
+    let mut passed = 0;
+    loop {
+        let read = List {
+            filter: doc! { "ready.queue": queue },
+            sort: doc! { "ready.rank": 1, "_id": 1 },
+            limit: i64::try_from(limit.saturating_add(passed)).unwrap_or(i64::MAX),
+            hint: Some("ready"),
+            ..List::default()
+        };
+        let SweptPage { mut items, unreadable } =
+            jobs(app).list_timed_swept(read, "$$ROOT").await?;
+        if unreadable.len() <= passed || items.len() >= limit || passed >= PASSED_OVER {
+            items.truncate(limit);
+            return Ok(items);
+        }
+        passed = unreadable.len().min(PASSED_OVER);
+    }
 }
 
 /// Whether a queue has a READY job.
@@ -52,7 +72,10 @@ pub(super) async fn list_due(app: &App, queue: &str, limit: i64) -> Result<Vec<J
         "queue": queue, "due": any_time(), "$expr": { "$lte": ["$due", "$$NOW"] },
     };
     let sort = doc! { "due": 1 };
-    heads(app, List { filter, sort, limit, hint: Some("due"), ..List::default() }).await
+    let read = List { filter, sort, limit, hint: Some("due"), ..List::default() };
+    let heads = app.collection::<JobHead>();
+    let page = heads.list_swept(("due", DateTime::from_millis(0)), of_heads(read)).await?;
+    Ok(page.items)
 }
 
 /// The next queue, in the order of names, that has jobs of a state other than DONE; DELAYED and CLAIMED jobs count as one
@@ -143,10 +166,11 @@ pub(super) async fn list_died(
     queue: &str,
     time: Range<DateTime>,
     limit: i64,
-) -> Result<Vec<JobHead>> {
+) -> Result<SweptPage<JobHead>> {
     let filter = doc! { "queue": queue, "deadAt": { "$gte": time.start, "$lt": time.end } };
     let sort = doc! { "deadAt": 1, "_id": 1 };
-    heads(app, List { filter, sort, limit, hint: Some("dead"), ..List::default() }).await
+    let read = List { filter, sort, limit, hint: Some("dead"), ..List::default() };
+    app.collection().list_swept(("deadAt", time.start), of_heads(read)).await
 }
 
 /// The jobs that an op of `retryDeadJobs` made available again, as far as they exist and remember it.

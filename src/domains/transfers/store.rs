@@ -200,11 +200,12 @@ pub(super) async fn list_with_holds(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<SweptAccount>> {
+) -> Result<SweptPage<SweptAccount>> {
     let filter = doc! { HOLDS_AT: { "$gte": from, "$lt": before } };
     let (sort, projection) = (doc! { HOLDS_AT: 1 }, Some(doc! { "pending": 1, HOLDS_AT: 1 }));
     let hint = Some("holds_at");
-    app.collection().list(List { filter, sort, limit, projection, hint, ..List::default() }).await
+    let list = List { filter, sort, limit, projection, hint, ..List::default() };
+    app.collection().list_swept((HOLDS_AT, from), list).await
 }
 
 /// Computes `holdsAt` of an account again. A gateway of a version that doesn't know the field leaves it as it is.
@@ -242,13 +243,14 @@ pub(super) async fn list_unfinished(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<SweptTransfer>> {
+) -> Result<SweptPage<SweptTransfer>> {
     let mut filter = doc! { "state": stored(&state), "at": { "$gte": from, "$lt": before } };
     if state == TransferState::Pending {
         filter.insert("kind", doc! { "$ne": stored(&TransferKind::Payment) });
     }
     let (sort, projection) = (doc! { "at": 1, "_id": 1 }, Some(doc! { "at": 1 }));
-    app.collection().list(List { filter, sort, limit, projection, ..List::default() }).await
+    let list = List { filter, sort, limit, projection, ..List::default() };
+    app.collection().list_swept(("at", from), list).await
 }
 
 /// A page of the payments from `from` or later and before `before` that are neither captured nor voided, oldest first.
@@ -257,7 +259,7 @@ pub(super) async fn list_undecided_payments(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<TransferDocument>> {
+) -> Result<SweptPage<TransferDocument>> {
     let open = [stored(&TransferState::Pending), stored(&TransferState::Authorised)];
     let filter = doc! {
         "state": { "$in": open.to_vec() },
@@ -265,7 +267,8 @@ pub(super) async fn list_undecided_payments(
         "kind": stored(&TransferKind::Payment),
     };
     let sort = doc! { "at": 1, "_id": 1 };
-    transfers(app).list(List { filter, sort, limit, ..List::default() }).await
+    let list = List { filter, sort, limit, ..List::default() };
+    transfers(app).list_swept(("at", from), list).await
 }
 
 /// Claims the transfer as it was read for this attempt, and changes its state to `to` in the same write.

@@ -9,7 +9,6 @@ use axum::http::{
 };
 use headers::{
     ETag, HeaderMapExt as _, IfMatch, IfModifiedSince, IfNoneMatch, IfRange, IfUnmodifiedSince,
-    LastModified,
 };
 
 /// The result of preconditions and ranges.
@@ -53,10 +52,15 @@ pub(super) fn evaluate(
     if !is_new {
         return Verdict::NotModified;
     }
-    let last_modified = LastModified::from(modified);
+    // A date has to be that of the file: a later one tells nothing about the copy of the client.
+    // <https://www.rfc-editor.org/rfc/rfc9110#section-13.1.5>
+    let differs = |condition: IfRange| {
+        condition.is_modified(Some(tag), None) && condition != IfRange::date(modified)
+    };
     let is_replaced = match headers.typed_try_get::<IfRange>() {
-        Ok(condition) if headers.get_all(IF_RANGE).iter().count() < 2 => condition
-            .is_some_and(|condition| condition.is_modified(Some(tag), Some(&last_modified))),
+        Ok(condition) if headers.get_all(IF_RANGE).iter().count() < 2 => {
+            condition.is_some_and(differs)
+        }
         // What isn't one validator matches nothing.
         _ => true,
     };
@@ -98,14 +102,21 @@ fn range(header: &str, length: u64) -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
     fn a_range_is_sent_only_if_the_validator_matches() {
         let tag: ETag = "\"it\"".parse().expect("a tag");
+        let modified = SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_500);
         for (condition, verdict) in [
             (&["\"it\""][..], Verdict::Part(0..1)),
             (&["\"other\""], Verdict::Whole),
+            (&["W/\"it\""], Verdict::Whole),
+            (&["Sun, 06 Nov 1994 08:49:37 GMT"], Verdict::Part(0..1)),
+            (&["Sun, 06 Nov 1994 08:49:36 GMT"], Verdict::Whole),
+            (&["Sun, 06 Nov 1994 08:49:38 GMT"], Verdict::Whole),
             (&["it"], Verdict::Whole),
             (&["\"it"], Verdict::Whole),
             (&[""], Verdict::Whole),
@@ -118,7 +129,7 @@ mod tests {
             for value in condition {
                 headers.append(IF_RANGE, value.parse().expect("a value"));
             }
-            let found = evaluate(&Method::GET, &headers, &tag, SystemTime::UNIX_EPOCH, 10);
+            let found = evaluate(&Method::GET, &headers, &tag, modified, 10);
             assert_eq!(found, verdict, "{condition:?}");
         }
     }

@@ -97,6 +97,10 @@ fn expected(headers: &HeaderMap) -> Result<Expected, Error> {
         .flat_map(|value| value.split(','))
         .map(str::trim)
         .collect();
+    if some.is_empty() && headers.contains_key(header::IF_UNMODIFIED_SINCE) {
+        let reason = "can't be the condition of an upload: use if-match";
+        return Err(Error::bad_input("if-unmodified-since", reason));
+    }
     match (none, some.as_slice()) {
         (None, []) => Ok(Expected::Any),
         (Some("*"), []) => Ok(Expected::Nothing),

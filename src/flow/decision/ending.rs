@@ -58,10 +58,7 @@ pub async fn sweep<S: Statements>(room: S, sweep: &mut Sweep) {
     let (by, before) = (("openAt", "open_at"), sweep.unchanged_before());
     let open = |from, limit| {
         let found = room.decisions().list_between(by, from, before, limit);
-        async move {
-            let found = found.await?;
-            Ok(found.into_iter().map(Into::into).collect::<Vec<Decided<S::Receiver>>>())
-        }
+        async move { found.await.map(|page| page.map(Into::<Decided<S::Receiver>>::into)) }
     };
     let at = |decided: &Decided<S::Receiver>, _| decided.open_at;
     let id = |decided: &Decided<S::Receiver>| decided.id.clone();

@@ -126,6 +126,32 @@ async fn a_page_that_ignores_the_time_comes_to_an_end() {
     assert!(sweep.finished().is_ok());
 }
 
+#[tokio::test]
+async fn items_that_cant_be_read_hold_up_no_others() {
+    // Most of a time can't be read, and there are more of them than a page has.
+    let all: Vec<i64> = (10..35).collect();
+    let page = |from: DateTime, limit: i64| {
+        let rest = all.iter().copied().filter(|item| time_of(*item) >= from);
+        let read = rest.take(usize::try_from(limit).expect("a limit"));
+        let (items, torn): (Vec<i64>, Vec<i64>) = read.partition(|item| item % 10 == 9);
+        let torn = torn.into_iter();
+        let torn = torn.map(|one| Unreadable { id: one.to_string(), at: Some(time_of(one)) });
+        std::future::ready(Ok(SweptPage { items, unreadable: torn.collect() }))
+    };
+    let mut seen = Vec::new();
+    let finish = |item: i64| {
+        seen.push(item);
+        std::future::ready(Ok(true))
+    };
+    let mut sweep = a_sweep();
+    sweep
+        .each_page("items", 2_i64, page, |item, _| Some(time_of(*item)), i64::to_string, finish)
+        .await;
+    assert_eq!(seen, [19, 29]);
+    assert_eq!(sweep.unreadable(), 23);
+    assert_eq!(sweep.finished().ok(), Some(2));
+}
+
 /// The names that a pass works on.
 async fn named(places: &Arc<Places>, time: Duration) -> Vec<String> {
     let mut seen = Vec::new();

@@ -14,6 +14,7 @@ use crate::{
         collection::List,
         expression::{append, array, both, count, literal, whole, without_any},
         migrations::Upgrade,
+        swept::SweptPage,
     },
 };
 
@@ -263,10 +264,10 @@ impl<T: Branch> Tree<T> {
         from: DateTime,
         before: DateTime,
         limit: i64,
-    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+    ) -> impl Future<Output = Result<SweptPage<T>, Error>> + use<T> {
         let filter = doc! { field: { "$gte": from, "$lt": before } };
-        let sort = doc! { field: 1 };
-        self.branches.list(List { filter, sort, limit, ..List::default() })
+        let list = List { filter, sort: doc! { field: 1 }, limit, ..List::default() };
+        self.branches.list_swept((field, from), list)
     }
 
     /// The same of a field with the times of an array's elements, by the index with this name.
@@ -276,7 +277,7 @@ impl<T: Branch> Tree<T> {
         from: DateTime,
         before: DateTime,
         limit: i64,
-    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+    ) -> impl Future<Output = Result<SweptPage<T>, Error>> + use<T> {
         self.branches.list_elements_between(by, from, before, limit)
     }
 }

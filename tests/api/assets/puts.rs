@@ -49,12 +49,14 @@ async fn what_must_be_there_decides() {
     assert_eq!(put("two", &[("if-match", "\"other\"")]).await.0, 412);
     assert_eq!(put("two", &[("if-match", &format!("W/{first}"))]).await.0, 412);
     assert_eq!(put("two", &[("if-none-match", &first)]).await.0, 400);
+    let past = ("if-unmodified-since", "Thu, 01 Jan 1970 00:00:00 GMT");
+    assert_eq!(put("two", &[past]).await.0, 400);
     assert!(gateway.snapshot().await == before);
     let (status, second) = put("two", &[("if-match", &format!("\"other\", {first}"))]).await;
     assert_eq!(status, 200);
     assert_eq!(put("three", &[("if-match", &first)]).await.0, 412);
     assert_eq!(put("three", &[("if-match", &second)]).await.0, 200);
-    assert_eq!(put("four", &[("if-match", "*")]).await.0, 200);
+    assert_eq!(put("four", &[("if-match", "*"), past]).await.0, 200);
     gateway.assert_sound().await;
 }
 

@@ -328,6 +328,28 @@ async fn large_pictures_are_resized_one_after_the_other() {
     assert_eq!(answer.code(), "PICTURE_NOT_RESIZABLE");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_made_while_one_waited_is_not_made_again() {
+    let gateway = Gateway::with(|config| config.resizes_at_once = 1).await;
+    let asset = hung(&gateway, "it", 900, 900).await;
+    gateway.database.run_command(doc! { "profile": 2 }).await.expect("a profile");
+    let door = Door::open(&gateway);
+    let asked = (0..6).map(|_| door.bytes("/it?w=160", &[]));
+    for (status, bytes) in futures_util::future::join_all(asked).await {
+        assert_eq!((status, size(&bytes)), (200, (160, 160)));
+    }
+    gateway.database.run_command(doc! { "profile": 0 }).await.expect("no profile");
+    let profile = gateway.database.collection::<Document>("system.profile");
+    let files = format!("{}.assets.files", gateway.database.name());
+    let inserts = doc! { "$match": { "ns": files, "op": "insert" } };
+    let mut written = profile.aggregate([inserts]).await.expect("the inserts");
+    assert!(written.advance().await.expect("a command"), "the rendition");
+    assert!(!written.advance().await.expect("an end"), "another one");
+    profile.drop().await.expect("dropped");
+    assert_eq!(made(&gateway, &asset).await, [160]);
+    gateway.assert_sound().await;
+}
+
 /// The blob of the asset's only rendition.
 async fn rendition_of(gateway: &Gateway, asset: &Value) -> ObjectId {
     let entry = stored(gateway, asset["id"].as_str().expect("an id")).await;

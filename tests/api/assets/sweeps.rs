@@ -1,6 +1,6 @@
 //! What a look at the blobs costs.
 
-use mongodb::bson::{DateTime, Document, doc, oid::ObjectId};
+use mongodb::bson::{Bson, DateTime, Document, doc, oid::ObjectId};
 use serde_json::json;
 
 use super::{counts, file, noise, uploaded};
@@ -69,4 +69,28 @@ async fn a_look_takes_few_commands_and_only_what_is_new() {
     // Who wants to know looks at everything.
     let report = gateway.check().await;
     assert!(report.rules.iter().any(|(_, broken)| !broken.is_empty()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_another_shape_end_no_look() {
+    let gateway = Gateway::with(|config| {
+        config.asset_stall_seconds = 1;
+        config.asset_transfer_seconds = 1;
+    })
+    .await;
+    let id = |number: u8| ObjectId::from_parts(2, [number; 5], [1; 3]);
+    let files = gateway.database.collection::<Document>("assets.files");
+    let newer = doc! { "_id": id(1), "length": 1_i64, "metadata": { "v": 9 } };
+    let foreign = doc! { "_id": id(2), "length": "one", "metadata": Bson::Null };
+    files.insert_many([newer.clone(), foreign]).await.expect("inserted");
+    let chunks = gateway.database.collection::<Document>("assets.chunks");
+    for number in 1..=3 {
+        let chunk = doc! { "files_id": id(number), "n": 0, "data": "" };
+        chunks.insert_one(chunk).await.expect("inserted");
+    }
+    look(&gateway).await;
+    let left = chunks.count_documents(doc! { "files_id": id(3) }).await;
+    assert_eq!(left.expect("a count"), 0, "it has no file");
+    let kept = files.find_one(doc! { "_id": id(1) }).await.expect("a read");
+    assert_eq!(kept, Some(newer), "it isn't marked for removal");
 }

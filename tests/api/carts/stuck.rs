@@ -111,3 +111,36 @@ async fn a_checkout_behind_many_whose_payment_is_lost_is_finished() {
     let left = carts.count_documents(doc! { "state": "PAID" }).await.expect("counted");
     assert_eq!(left, u64::try_from(MANY).expect("a number"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn carts_that_cant_be_read_hold_up_no_others() {
+    let gateway = Gateway::with(short_bounds).await;
+    gateway.stocked("a", 10).await;
+    let shopper = gateway.shopper("someone");
+    let id = shopper.open_cart(RESERVE).await;
+    shopper.add(&id, "a", 3).await;
+    let carts = gateway.raw("carts");
+    let torn = |number: i64| {
+        let since = at(1_000 + number / 4);
+        doc! {
+            "_id": format!("torn-{number}"), "state": "CANCELLING", "modifiedAt": since,
+            "outbox": [{ "at": since }], "v": 1,
+        }
+    };
+    let torn: Vec<Document> = (0..2 * MANY).map(torn).collect();
+    carts.insert_many(torn).await.expect("inserted");
+    let cut = doc! { "$set": { "state": "CANCELLING", "modifiedAt": at(5_000) } };
+    carts.update_one(doc! { "_id": key(&id) }, cut).await.expect("updated");
+    until("the cart behind them is cancelled", async || {
+        // The pass doesn't fail.
+        gateway.sweep_room(&domains::carts::ROOM).await;
+        gateway.available("a").await == 10
+    })
+    .await;
+    let report = gateway.check().await;
+    let broken = |rule: &str| report.rules.iter().find(|(own, _)| own == rule);
+    let (_, named) = broken("carts: all rules can be checked").expect("a broken rule");
+    assert!(named[0].contains("torn-0") && named[0].contains("carts"), "{named:?}");
+    // Nor are the other rooms held up.
+    assert!(broken("theater: the sweep finds each hold in time (`sweepAt`)").is_some());
+}

@@ -25,6 +25,19 @@ document! {
         + gridfs::FILES,
     }
 
+    /// The fields by which the search for blobs that no asset names knows one. It reads files of any shape.
+    pub(crate) struct BlobHead {
+        pub(crate) id as "_id": ObjectId,
+        #[serde(default)]
+        pub(crate) metadata: Option<BlobEnd>,
+    } in BlobDocument;
+
+    /// When a blob is removed.
+    pub(crate) struct BlobEnd {
+        /// See [`BlobMetadata::remove_after`].
+        pub(crate) remove_after?: DateTime,
+    }
+
     /// The fields that docgate adds to a GridFS file.
     #[derive(Default)]
     pub struct BlobMetadata {

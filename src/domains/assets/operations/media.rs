@@ -6,14 +6,17 @@ use bytes::Bytes;
 use exif::{Exif, Field, In, Tag, Value};
 use mongodb::bson::{Bson, DateTime};
 
-use super::super::documents::{Attribute, OF_FILE};
+use super::{
+    super::documents::{Attribute, OF_FILE},
+    pictures::format_of,
+};
 
 /// What is known from the beginning of a file.
 #[derive(Debug, Default)]
 pub(super) struct Media {
     /// Its media type.
     pub(super) kind: String,
-    /// Width and height of a picture, in pixels.
+    /// Width and height of a picture as it is shown, in pixels.
     pub(super) size: Option<(i64, i64)>,
     /// Attributes that a camera wrote into it.
     pub(super) attributes: Vec<Attribute>,
@@ -54,8 +57,19 @@ pub(super) async fn look(head: &Bytes, is_all: bool, declared: Option<&str>) -> 
         // Parsers of untrusted bytes: a panic in them doesn't affect the request.
         let parsed = tokio::task::spawn_blocking(move || (size(&head), facts(&head))).await;
         (media.size, media.attributes) = parsed.unwrap_or_default();
+        if is_turned(&media.kind, &media.attributes) {
+            media.size = media.size.map(|(width, height)| (height, width));
+        }
     }
     media
+}
+
+/// Whether a picture was taken with a camera turned to its side: it is shown with width and height exchanged. Browsers turn
+/// pictures of the formats that can be made smaller, and so does the code that makes them smaller.
+fn is_turned(kind: &str, attributes: &[Attribute]) -> bool {
+    let orientation = attributes.iter().find(|one| one.key.strip_prefix(OF_FILE) == Some(TURN));
+    let orientation = orientation.and_then(|one| one.value.as_f64());
+    format_of(kind).is_some() && orientation.is_some_and(|way| (5.0..=8.0).contains(&way))
 }
 
 fn media_type(head: &[u8], is_all: bool, declared: Option<&str>) -> String {
@@ -108,6 +122,9 @@ fn size(head: &[u8]) -> Option<(i64, i64)> {
     Some((i64::try_from(size.width).ok()?, i64::try_from(size.height).ok()?))
 }
 
+/// Name of the tag of how the camera was turned.
+const TURN: &str = "Orientation";
+
 /// The Exif tags that become attributes, under the names of the standard.
 /// <https://www.cipa.jp/std/documents/e/DC-X008-Translation-2019-E.pdf>
 const FACTS: &[(&str, Tag, Kind)] = &[
@@ -123,7 +140,7 @@ const FACTS: &[(&str, Tag, Kind)] = &[
     ("LensModel", Tag::LensModel, Kind::Text),
     ("Make", Tag::Make, Kind::Text),
     ("Model", Tag::Model, Kind::Text),
-    ("Orientation", Tag::Orientation, Kind::Number),
+    (TURN, Tag::Orientation, Kind::Number),
     ("PhotographicSensitivity", Tag::PhotographicSensitivity, Kind::Number),
     ("Software", Tag::Software, Kind::Text),
 ];

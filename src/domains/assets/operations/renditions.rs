@@ -187,6 +187,10 @@ pub async fn render(
     file: &FileFacts,
     width: i64,
 ) -> Result<FileFacts, NotRendered> {
+    // While this call waited for its turn, another one may have made it.
+    if let Some(made) = find_made(app, id, file, width).await? {
+        return Ok(made);
+    }
     let small = compute(app, file, width).await?;
     let attempt = app.begin().await?;
     let blob = new_blob(app, &attempt);
@@ -196,10 +200,15 @@ pub async fn render(
         return Ok(file.rendered(&rendition));
     }
     discard_uncommitted(app, id, blob).await;
+    let made = find_made(app, id, file, width).await?;
+    made.ok_or_else(|| Error::unavailable("the picture was changed meanwhile; try again").into())
+}
+
+/// The rendition of an asset's file for a configured width, as a file, if the asset has it by now.
+async fn find_made(app: &App, id: &str, file: &FileFacts, width: i64) -> Result<Option<FileFacts>> {
     let found = store::assets(app).get_settled(id).await?;
     let now = found.as_ref().and_then(AssetDocument::visible_file);
-    let made = now.filter(|now| now.blob == file.blob).and_then(|now| find(now, width));
-    made.ok_or_else(|| Error::unavailable("the picture was changed meanwhile; try again").into())
+    Ok(now.filter(|now| now.blob == file.blob).and_then(|now| find(now, width)))
 }
 
 /// Reads a picture, and computes the smaller one on a thread of its own.

@@ -6,7 +6,8 @@ use mongodb::bson::oid::ObjectId;
 
 use super::{
     super::documents::{
-        AssetDocument, AssetKind, Attribute, BlobDocument, ChunkDocument, FileFacts, Upload,
+        AssetDocument, AssetKind, Attribute, BlobDocument, BlobHead, ChunkDocument, FileFacts,
+        Upload,
     },
     assets, attributes_of_file, concat, listed_stage, outbox_with, outbox_with_file,
 };
@@ -222,14 +223,21 @@ pub(crate) async fn remove_blob(app: &App, id: ObjectId) -> Outcome<()> {
     blobs(app).remove(doc! { "_id": id, VERSION: known() }).await
 }
 
+/// Whether a blob has a document, of whatever version.
+pub(crate) async fn has_document(app: &App, id: ObjectId) -> Result<bool> {
+    Ok(blobs(app).count(doc! { "_id": id }, 1).await? > 0)
+}
+
 /// The blobs in this range of ids that have a document, in order.
 pub(crate) async fn list_blobs(
     app: &App,
     ids: Range<ObjectId>,
     limit: i64,
-) -> Result<Vec<BlobDocument>> {
+) -> Result<Vec<BlobHead>> {
     let filter = doc! { "_id": { "$gt": ids.start, "$lt": ids.end } };
-    blobs(app).list(List { filter, sort: doc! { "_id": 1 }, limit, ..List::default() }).await
+    let projection = Some(doc! { "metadata.removeAfter": 1 });
+    let list = List { filter, sort: doc! { "_id": 1 }, limit, projection, ..List::default() };
+    app.collection().list(list).await
 }
 
 /// Which of these blobs an asset names in `field`: `file`, `file.renditions`, `upload` or `outbox`.

@@ -87,14 +87,14 @@ pub(crate) async fn list_touched(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<DiscussionHandle<'_>>> {
+) -> Result<SweptPage<DiscussionHandle<'_>>> {
     let filter = doc! { "discussion.touchedAt": { "$gte": from, "$lt": before } };
     let sort = doc! { "discussion.touchedAt": 1 };
     let projection = Some(doc! { "discussion": 1 });
     let hint = Some("discussion_touched");
     let list = List { filter, sort, limit, projection, hint, ..List::default() };
-    let found = parents(app, kind).list(list).await?;
-    Ok(found.into_iter().filter_map(|found| of(app, kind, found)).collect())
+    let found = parents(app, kind).list_swept(("discussion.touchedAt", from), list).await?;
+    Ok(found.filter_map(|found| of(app, kind, found)))
 }
 
 fn of(app: &App, kind: ParentKind, found: ParentDocument) -> Option<DiscussionHandle<'_>> {

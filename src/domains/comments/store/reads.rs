@@ -337,7 +337,7 @@ pub(crate) async fn list_due(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> CommentList {
+) -> Result<SweptPage<CommentDocument>> {
     comments(app).list_between(("due.at", "due"), from, before, limit).await
 }
 
@@ -347,6 +347,6 @@ pub(crate) async fn list_due_pages(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<PageDocument>> {
+) -> Result<SweptPage<PageDocument>> {
     pages(app).list_elements_between(("entries.due.at", "due"), from, before, limit).await
 }

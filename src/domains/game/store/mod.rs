@@ -132,7 +132,7 @@ pub(super) async fn list_marked<T: Stored>(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<T>> {
+) -> Result<SweptPage<T>> {
     app.collection().list_between(("markedAt", "marked_at"), from, before, limit).await
 }
 
@@ -142,7 +142,7 @@ pub(super) async fn list_pending(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<PlaceDocument>> {
+) -> Result<SweptPage<PlaceDocument>> {
     places(app).list_between(("pendingAt", "pending_at"), from, before, limit).await
 }
 

@@ -37,7 +37,7 @@ use crate::{
     flow::{Attempt, Verdict},
     graphql::input,
     join::join_all,
-    mongo::{derived::Walk, guarded::Sends},
+    mongo::{derived::Walk, guarded::Sends, swept::SweptPage},
 };
 
 /// Pause before a restock looks again whether the goods are sold.
@@ -236,14 +236,14 @@ pub async fn list_to_sweep(
     range: Range<DateTime>,
     vanished: DateTime,
     limit: i64,
-) -> Result<Vec<SweptStock>, Error> {
+) -> Result<SweptPage<SweptStock>, Error> {
     let mut found = store::list_to_sweep(app, &range, limit).await?;
     let quiet = range.end;
     let is_due = |entry: &Reservation| {
         let mut marks = entry.reserve_marks.iter().chain(&entry.apply_marks);
         entry.at < vanished || (entry.at < quiet && marks.any(|mark| mark.at < quiet))
     };
-    for stock in &mut found {
+    for stock in &mut found.items {
         stock.reservations.retain(is_due);
     }
     Ok(found)

@@ -26,6 +26,7 @@ use crate::{
         condition::{Condition, at_least, contains, has_element, has_room, is},
         expression::{append, array, both, choose, count, literal, whole},
         guarded::Guarded,
+        swept::SweptPage,
     },
 };
 
@@ -149,12 +150,12 @@ pub(super) async fn list_to_sweep(
     app: &App,
     range: &Range<DateTime>,
     limit: i64,
-) -> Result<Vec<SweptStock>, Error> {
+) -> Result<SweptPage<SweptStock>, Error> {
     let filter = doc! { SWEEP_AT: { "$gte": range.start, "$lt": range.end } };
     let sort = doc! { SWEEP_AT: 1 };
     let projection = Some(doc! { "_id": 1, "reservations": 1, SWEEP_AT: 1 });
     let list = List { filter, sort, limit, projection, ..List::default() };
-    app.collection::<SweptStock>().list(list).await
+    app.collection().list_swept((SWEEP_AT, range.start), list).await
 }
 
 /// Of these SKUs, the stock documents with an entry of the holder.

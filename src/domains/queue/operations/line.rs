@@ -167,8 +167,7 @@ async fn fill(
             break;
         }
         let limit = if turn.is_contended { missing * 4 } else { missing };
-        let mut found =
-            store::list_ready(app, queue, i64::try_from(limit).unwrap_or(i64::MAX)).await?;
+        let mut found = store::list_ready(app, queue, limit).await?;
         let is_end = found.len() < limit;
         if turn.is_contended {
             shuffle(app, &mut found);

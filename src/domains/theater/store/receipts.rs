@@ -57,9 +57,9 @@ pub(in super::super) async fn list_cancelling(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<ReceiptDocument>> {
+) -> Result<SweptPage<ReceiptDocument>> {
     let filter = doc! { "cancellingAt": { "$gte": from, "$lt": before } };
     let sort = doc! { "cancellingAt": 1 };
     let list = List { filter, sort, limit, hint: Some("cancelling_at"), ..List::default() };
-    receipts(app).list(list).await
+    receipts(app).list_swept(("cancellingAt", from), list).await
 }

@@ -107,12 +107,13 @@ pub(in super::super) async fn list_to_sweep(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<SweptScreening>> {
+) -> Result<SweptPage<SweptScreening>> {
     let filter = doc! { SWEEP_AT: { "$gte": from, "$lt": before } };
     let (sort, projection) =
         (doc! { SWEEP_AT: 1 }, Some(doc! { "holds": 1, "freed": 1, SWEEP_AT: 1 }));
     let hint = Some("sweep_at");
-    app.collection().list(List { filter, sort, limit, projection, hint, ..List::default() }).await
+    let list = List { filter, sort, limit, projection, hint, ..List::default() };
+    app.collection().list_swept((SWEEP_AT, from), list).await
 }
 
 /// Notes that the bookings of these holds have them, and removes the marks of refunds from before `before`.

@@ -16,7 +16,11 @@ use super::{
     drive::{Driver, receiving_account},
     payments::{Authorisation, op},
 };
-use crate::{flow::later, graphql::prelude::*, mongo::guarded::Sends};
+use crate::{
+    flow::later,
+    graphql::prelude::*,
+    mongo::{guarded::Sends, swept::SweptPage},
+};
 
 /// Holds the money of a payment on the payer's account; a repeat changes nothing.
 ///
@@ -124,7 +128,7 @@ pub async fn holdings(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<Holding>> {
+) -> Result<SweptPage<Holding>> {
     let found = store::list_with_holds(app, from, before, limit).await?;
     let holding = |SweptAccount { id, pending, holds_at }| {
         let mut holds = Vec::new();
@@ -137,7 +141,7 @@ pub async fn holdings(
         }
         Holding { account: id, at: holds_at, holds }
     };
-    Ok(found.into_iter().map(holding).collect())
+    Ok(found.map(holding))
 }
 
 /// Corrects the time by which an account is found, of one that was found without an old hold.

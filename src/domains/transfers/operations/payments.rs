@@ -13,7 +13,10 @@ use super::{
     },
     drive::{Driver, answerable, receiving_account},
 };
-use crate::{graphql::prelude::*, mongo::guarded::Sends};
+use crate::{
+    graphql::prelude::*,
+    mongo::{guarded::Sends, swept::SweptPage},
+};
 
 /// Result of an authorisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,10 +198,10 @@ pub async fn open_authorisations(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<OpenAuthorisation>> {
+) -> Result<SweptPage<OpenAuthorisation>> {
     let payments = store::list_undecided_payments(app, from, before, limit).await?;
     let open = |TransferDocument { id, holder, at, .. }| OpenAuthorisation { id, holder, at };
-    Ok(payments.into_iter().map(open).collect())
+    Ok(payments.map(open))
 }
 
 /// Calls `each` for every committed payment and every arrived refund, with the payment's id and the amount,

@@ -1,0 +1,181 @@
+//! Pages of lists for sweeps. A document that can't be decoded doesn't fail its page: it was damaged by hand, or a newer gateway
+//! has written it, and the others don't wait for it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use mongodb::bson::{Bson, DateTime, RawBsonRef, RawDocument, RawDocumentBuf};
+
+use super::{Stored, driver::stored_id};
+use crate::error::Error;
+
+/// Time for which a gateway doesn't log again that a document can't be decoded.
+const PAUSE: Duration = Duration::from_secs(3_600);
+/// Maximum number of such documents that it logs in this time.
+const MOST_LOGGED: usize = 1_000;
+
+/// A page of a list that is ordered by time.
+#[derive(Debug)]
+pub struct SweptPage<T> {
+    /// The documents, in order.
+    pub items: Vec<T>,
+    /// Those that can't be decoded.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A document that can't be decoded.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// Its `_id`, as text.
+    pub id: String,
+    /// The time by which the list has it.
+    pub at: Option<DateTime>,
+}
+
+impl<T> SweptPage<T> {
+    /// Number of documents that were read.
+    pub fn read(&self) -> usize {
+        self.items.len() + self.unreadable.len()
+    }
+
+    /// The page of other items, one made of each.
+    pub fn map<U>(self, mut make: impl FnMut(T) -> U) -> SweptPage<U> {
+        self.filter_map(|item| Some(make(item)))
+    }
+
+    /// The page of other items, made of some.
+    pub fn filter_map<U>(self, make: impl FnMut(T) -> Option<U>) -> SweptPage<U> {
+        let Self { items, unreadable } = self;
+        SweptPage { items: items.into_iter().filter_map(make).collect(), unreadable }
+    }
+}
+
+impl<T: Stored> SweptPage<T> {
+    /// Decodes the documents of a collection. The list is ordered by the times from `from` on at the path `field`.
+    pub(super) fn decoded(
+        (collection, logged): (&'static str, &Logged),
+        (field, from): (&str, DateTime),
+        found: Vec<Arc<RawDocumentBuf>>,
+    ) -> Self {
+        let path: Vec<&str> = field.split('.').collect();
+        let mut page = Self { items: Vec::with_capacity(found.len()), unreadable: Vec::new() };
+        for stored in found {
+            match T::read(Arc::clone(&stored)) {
+                Ok(item) => page.items.push(item),
+                Err(error) => {
+                    let id = id_of(&stored);
+                    let at = earliest(RawBsonRef::Document(&stored), &path, from);
+                    logged.log(collection, &id, &error);
+                    page.unreadable.push(Unreadable { id, at });
+                }
+            }
+        }
+        page
+    }
+}
+
+/// The documents that a gateway has logged because they can't be decoded.
+#[derive(Debug, Default)]
+pub(super) struct Logged(Mutex<HashMap<String, Instant>>);
+
+impl Logged {
+    /// Logs a document, unless it was logged a short time ago, or many others were.
+    pub(super) fn log(&self, collection: &str, id: &str, error: &Error) {
+        if self.is_new(format!("{collection} {id}")) {
+            tracing::warn!(
+                event = "document_unreadable",
+                collection,
+                id,
+                ?error,
+                "a document can't be read; it is passed over, and the others of its list aren't held up"
+            );
+        }
+    }
+
+    fn is_new(&self, document: String) -> bool {
+        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        logged.retain(|_, since| since.elapsed() < PAUSE);
+        if logged.len() >= MOST_LOGGED || logged.contains_key(&document) {
+            return false;
+        }
+        logged.insert(document, Instant::now());
+        true
+    }
+}
+
+impl<T> FromIterator<T> for SweptPage<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Self { items: items.into_iter().collect(), unreadable: Vec::new() }
+    }
+}
+
+/// The `_id` of a stored document, as text.
+pub(super) fn id_of(stored: &RawDocument) -> String {
+    match stored_id(stored) {
+        Ok(Bson::String(id)) => id,
+        Ok(id) => id.to_string(),
+        Err(_damaged) => String::new(),
+    }
+}
+
+/// The earliest time at a path that isn't before `from`. An array on the path stands for its elements.
+fn earliest(value: RawBsonRef<'_>, path: &[&str], from: DateTime) -> Option<DateTime> {
+    match (value, path) {
+        (RawBsonRef::Array(all), _) => {
+            let elements = all.into_iter().map_while(Result::ok);
+            elements.filter_map(|one| earliest(one, path, from)).min()
+        }
+        (RawBsonRef::DateTime(at), []) => Some(at).filter(|at| *at >= from),
+        (RawBsonRef::Document(fields), [field, rest @ ..]) => {
+            earliest(fields.get(field).ok()??, rest, from)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mongodb::bson::{doc, serialize_to_raw_document_buf};
+
+    use super::*;
+
+    #[test]
+    fn a_document_is_logged_once_in_a_while_and_not_too_many_are() {
+        let logged = Logged::default();
+        assert!(logged.is_new("a".to_owned()));
+        assert!(!logged.is_new("a".to_owned()));
+        let new = (0..2 * MOST_LOGGED).filter(|number| logged.is_new(number.to_string()));
+        assert_eq!(new.count(), MOST_LOGGED - 1);
+    }
+
+    #[test]
+    fn the_time_of_a_list_is_found_at_its_path() {
+        let at = DateTime::from_millis;
+        let stored = doc! {
+            "_id": 7, "at": at(3), "text": "at",
+            "outbox": [{ "at": at(9) }, { "at": at(5) }, { "at": "?" }, {}, 1],
+            "due": { "at": at(4) },
+        };
+        let stored = serialize_to_raw_document_buf(&stored).expect("a document");
+        assert_eq!(id_of(&stored), "7");
+        for (path, from, found) in [
+            (&["at"][..], 0, Some(3)),
+            (&["at"], 3, Some(3)),
+            (&["at"], 4, None),
+            (&["due", "at"], 0, Some(4)),
+            (&["outbox", "at"], 0, Some(5)),
+            (&["outbox", "at"], 6, Some(9)),
+            (&["outbox", "at"], 10, None),
+            (&["outbox"], 0, None),
+            (&["text"], 0, None),
+            (&["text", "at"], 0, None),
+            (&["none", "at"], 0, None),
+        ] {
+            let time = earliest(RawBsonRef::Document(&stored), path, at(from));
+            assert_eq!(time, found.map(at), "{path:?} from {from}");
+        }
+    }
+}

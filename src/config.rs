@@ -277,9 +277,9 @@ settings! {
         pub live_connections: usize = 10_000,
         /// Maximum number of concurrent operations on one such connection.
         pub live_operations: usize = 100,
-        /// Maximum number of bytes of the requests of open subscriptions, over all connections. A client's share must hold
-        /// one.
-        pub live_subscription_bytes: usize = 64 << 20,
+        /// Maximum number of bytes of the requests of open subscriptions, over all connections. Each counts 1 KiB more than it
+        /// has. A client's share must hold one.
+        pub live_subscription_bytes: usize = 128 << 20,
         /// Time limit for `connection_init` on a WebSocket, in milliseconds.
         pub live_init_millis: u64 = 10_000,
         /// Interval between two heartbeats to a client, in milliseconds. A client that sends or accepts no data for two

@@ -21,6 +21,9 @@ use crate::{config::Config, error::Error, graphql::requester::Requester};
 /// Interval in which the rates of inactive clients are removed.
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(60);
 
+/// What a subscription takes up in addition to its request, at least, in bytes.
+const EACH_SUBSCRIPTION: usize = 1 << 10;
+
 /// What resizing takes up: processors, and memory in proportion to the pixels. The picture that has waited longest gets its
 /// turn next.
 #[derive(Clone)]
@@ -144,7 +147,7 @@ impl Limits {
     /// # Errors
     /// `Overloaded` if the limit is reached, `RateLimited` if the client's share is used up.
     pub(super) fn begin_subscription(&self, client: Client, bytes: usize) -> Result<Permit, Error> {
-        Ok(self.subscriptions.acquire_units(Some(client), bytes)?)
+        Ok(self.subscriptions.acquire_units(Some(client), bytes + EACH_SUBSCRIPTION)?)
     }
 
     /// Acquires a permit for a concurrent upload or download.

@@ -277,6 +277,9 @@ settings! {
         pub live_connections: usize = 10_000,
         /// Maximum number of concurrent operations on one such connection.
         pub live_operations: usize = 100,
+        /// Maximum number of bytes of the requests of open subscriptions, over all connections. Each counts 1 KiB more than it
+        /// has. A client's share must hold one.
+        pub live_subscription_bytes: usize = 128 << 20,
         /// Time limit for `connection_init` on a WebSocket, in milliseconds.
         pub live_init_millis: u64 = 10_000,
         /// Interval between two heartbeats to a client, in milliseconds. A client that sends or accepts no data for two
@@ -294,8 +297,8 @@ settings! {
         /// Maximum number of received bytes of unanswered requests, over all connections. Each connection may
         /// hold 8 KiB in addition.
         pub max_received_bytes: usize = 256 << 20,
-        /// Maximum number of bytes of the documents that queries and results of mutations have read and not answered yet, over
-        /// all operations. One operation may read three quarters of it. Each may read 64 KiB in addition.
+        /// Maximum number of bytes of the documents that queries, results of mutations and responses of subscriptions have read
+        /// and not answered yet, over all operations. One operation may read three quarters of it. Each may read 64 KiB in addition.
         pub max_read_bytes: usize = 256 << 20,
         /// Maximum number of bytes of responses of more than 64 KiB that clients haven't taken yet, over all connections.
         pub max_unsent_bytes: usize = 256 << 20,
@@ -377,6 +380,9 @@ settings! {
 
 /// Maximum size of a connection's read buffer in bytes, unless `head_bytes` is larger.
 pub const BUFFER: usize = 64 << 10;
+
+/// Maximum size of the document and of the parameters of a subscription in bytes. They are kept for as long as it is open.
+pub const SUBSCRIPTION: usize = 32 << 10;
 
 /// Maximum of times in seconds that MongoDB adds to a date: a hundred years. A date that is too far away is an error there.
 pub const CENTURY: u64 = 100 * 366 * 24 * 3_600;

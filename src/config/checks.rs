@@ -7,7 +7,7 @@ use std::{
 
 use mongodb::{error::ErrorKind, options::ConnectionString};
 
-use super::{BUFFER, CENTURY, Concern, Config, DocumentsMode};
+use super::{BUFFER, CENTURY, Concern, Config, DocumentsMode, SUBSCRIPTION};
 
 /// Maximum of some times in milliseconds, more than eleven days. MongoDB refuses a `maxTimeMS` above 2^31 - 1, and Linux refuses
 /// a connection's time limit above it, which is twice `live_ping_millis`.
@@ -239,6 +239,12 @@ impl Config {
                 self.max_unsent_bytes,
                 self.max_response_bytes,
                 "one response, which can take {needed} bytes (max_response_bytes)",
+            ),
+            (
+                "live_subscription_bytes",
+                self.live_subscription_bytes,
+                SUBSCRIPTION,
+                "one subscription, which can take {needed} bytes",
             ),
         ] {
             let (share, percent) = (share_of(all), self.client_share_percent);

@@ -23,15 +23,13 @@ use super::{
 };
 use crate::{
     app::App,
+    config::SUBSCRIPTION,
     error::Error,
     graphql::{errors, subscription::Progress},
     mongo::{explain, observe, read_bytes, within},
     schema::Prepared,
     traces,
 };
-
-/// Maximum size of the document and of the parameters of a subscription in bytes. They are kept for as long as it is open.
-const MAX_SUBSCRIPTION: usize = 32 << 10;
 
 /// A requested operation.
 pub(super) struct Call {
@@ -49,6 +47,8 @@ pub(super) struct Ready {
     observed: Observed,
     /// The client whose share of the concurrent requests it uses.
     client: Client,
+    /// Size of its document or of its parameters in bytes, whichever is larger.
+    length: usize,
     /// Time limit of the execution.
     pub(super) time: Duration,
 }
@@ -91,7 +91,7 @@ impl Edge {
             Ok(ready) => self.follow_ready(ready, id, false),
             Err(error) => {
                 self.observer.rejected(&id, &error);
-                stream::once(std::future::ready(errors::finished(error, &id))).boxed()
+                only(errors::finished(error, &id))
             }
         }
     }
@@ -105,30 +105,13 @@ impl Edge {
         is_explained: bool,
     ) -> BoxStream<'static, Response> {
         if ready.prepared.is_subscription() {
-            let Ready { prepared, observed, .. } = ready;
-            let progress = Arc::new(Progress::default());
-            let prepared = prepared.with(Arc::clone(&progress));
-            let mut observed = observed.follow();
-            let mut responses = self.schema.execute_stream(prepared).boxed().fuse();
-            let finished = stream::poll_fn(move |task| match responses.poll_next_unpin(task) {
-                Poll::Ready(Some(response)) => {
-                    let mut response = errors::finish(response, &id);
-                    progress.add_missed_to(&mut response);
-                    observed.answered(&id, &response);
-                    Poll::Ready(Some(response))
+            return match self.limits.begin_subscription(ready.client, ready.length) {
+                Ok(permit) => self.subscribe(ready, permit, id),
+                Err(reached) => {
+                    ready.refused(&id, &reached);
+                    only(errors::finished(reached, &id))
                 }
-                Poll::Ready(None) => {
-                    observed.accepted(&id);
-                    Poll::Ready(None)
-                }
-                Poll::Pending => {
-                    if progress.is_waiting() {
-                        observed.accepted(&id);
-                    }
-                    Poll::Pending
-                }
-            });
-            return finished.boxed();
+            };
         }
         let edge = self.clone();
         let response = async move {
@@ -144,6 +127,45 @@ impl Edge {
             }
         };
         stream::once(response).boxed()
+    }
+
+    /// The responses of a subscription, which holds its permit until it ends.
+    fn subscribe(&self, ready: Ready, permit: Permit, id: String) -> BoxStream<'static, Response> {
+        let Ready { prepared, observed, client, .. } = ready;
+        let progress = Arc::new(Progress::default());
+        let prepared = prepared.with(Arc::clone(&progress));
+        let mut observed = observed.follow();
+        let mut responses = self.schema.execute_stream(prepared).boxed().fuse();
+        let limits = Arc::clone(&self.limits);
+        let mut count = limits.read_bytes.count(client, false);
+        let mut permit = Some(permit);
+        let finished = stream::poll_fn(move |task| {
+            let polled = read_bytes::polled(&mut count, || responses.poll_next_unpin(task));
+            match polled {
+                Poll::Ready(Some(response)) => {
+                    // What was read for the response isn't kept any longer.
+                    count = limits.read_bytes.count(client, false);
+                    let mut response = errors::finish(response, &id);
+                    progress.add_missed_to(&mut response);
+                    observed.answered(&id, &response);
+                    Poll::Ready(Some(response))
+                }
+                Poll::Ready(None) => {
+                    drop(permit.take());
+                    observed.accepted(&id);
+                    Poll::Ready(None)
+                }
+                Poll::Pending => {
+                    if progress.has_waited() {
+                        // What it has read before is no part of the next response.
+                        count = limits.read_bytes.count(client, false);
+                        observed.accepted(&id);
+                    }
+                    Poll::Pending
+                }
+            }
+        });
+        finished.boxed()
     }
 
     /// Parses the document of a request, whose parameters have this length in bytes.
@@ -163,14 +185,15 @@ impl Edge {
         let request = request.data(self.app.clone()).data(caller.requester);
         let prepare = || {
             let prepared = self.schema.prepare(request)?;
-            if prepared.is_subscription() && length > MAX_SUBSCRIPTION {
-                let reason = format!("is a subscription of more than {MAX_SUBSCRIPTION} bytes");
+            if prepared.is_subscription() && length > SUBSCRIPTION {
+                let reason = format!("is a subscription of more than {SUBSCRIPTION} bytes");
                 return Err(Error::TooComplex { limit: "subscription", reason });
             }
             Ok(prepared)
         };
         let (prepared, observed) = self.observer.begin(id, prepare)?;
-        Ok(Ready { prepared: Box::new(prepared), observed, client, time: self.limits.time })
+        let (prepared, time) = (Box::new(prepared), self.limits.time);
+        Ok(Ready { prepared, observed, client, length, time })
     }
 
     /// Executes a query or a mutation. Returns the cost if it is to be reported.
@@ -183,7 +206,7 @@ impl Edge {
         id: &str,
         is_explained: bool,
     ) -> Result<(Response, Option<Cost>), Error> {
-        let Ready { prepared, observed, client, time } = ready;
+        let Ready { prepared, observed, client, time, .. } = ready;
         let is_known = prepared.is_known();
         let cost = Cost { estimated: prepared.cost(), limit: self.schema.limits().cost };
         let log = is_explained.then(observe::Log::default);
@@ -251,6 +274,11 @@ impl Edge {
             executed.map_err(|_reported| Error::internal("the execution panicked"))
         }
     }
+}
+
+/// A stream of one response.
+fn only(response: Response) -> BoxStream<'static, Response> {
+    stream::once(std::future::ready(response)).boxed()
 }
 
 /// The commands of a request. Each read is sent again with `explain`, to the primary.

@@ -21,6 +21,9 @@ use crate::{config::Config, error::Error, graphql::requester::Requester};
 /// Interval in which the rates of inactive clients are removed.
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(60);
 
+/// What a subscription takes up in addition to its request, at least, in bytes.
+const EACH_SUBSCRIPTION: usize = 1 << 10;
+
 /// What resizing takes up: processors, and memory in proportion to the pixels. The picture that has waited longest gets its
 /// turn next.
 #[derive(Clone)]
@@ -68,6 +71,8 @@ pub(super) struct Limits {
     pub(super) read_bytes: ReadBytes,
     /// Bytes of responses that aren't sent yet.
     pub(super) unsent: Unsent,
+    /// Bytes of the requests of open subscriptions.
+    subscriptions: Arc<Shares>,
     /// Time limit of a request.
     pub(super) time: Duration,
     /// Time limit for receiving a body.
@@ -95,6 +100,7 @@ impl Limits {
             received: shares(config.max_received_bytes),
             read_bytes: ReadBytes::of(config),
             unsent: Unsent::of(config),
+            subscriptions: shares(config.live_subscription_bytes),
             time: Duration::from_millis(config.request_millis),
             receive: Duration::from_millis(config.receive_millis),
             transfer: Duration::from_secs(config.asset_transfer_seconds),
@@ -134,6 +140,14 @@ impl Limits {
     /// `Overloaded` if the limit is reached, `RateLimited` if the client's share is used up.
     pub(super) fn begin(&self, client: Client) -> Result<Permit, Error> {
         Ok(self.requests.acquire(Some(client))?)
+    }
+
+    /// Acquires a permit for a subscription whose request has so many bytes.
+    ///
+    /// # Errors
+    /// `Overloaded` if the limit is reached, `RateLimited` if the client's share is used up.
+    pub(super) fn begin_subscription(&self, client: Client, bytes: usize) -> Result<Permit, Error> {
+        Ok(self.subscriptions.acquire_units(Some(client), bytes + EACH_SUBSCRIPTION)?)
     }
 
     /// Acquires a permit for a concurrent upload or download.

@@ -231,8 +231,10 @@ impl Edge {
         let tasks = app.tasks().clone();
         let grace = app.bounds().grace_period();
         let (limits, documents) = (Arc::clone(&self.limits), Arc::clone(&self.documents));
-        let rates = Arc::clone(&limits);
-        let upkeep = async move { tokio::join!(rates.forget_inactive(), documents.keep_current()) };
+        let (rates, live) = (Arc::clone(&limits), Arc::clone(&self.live));
+        let upkeep = async move {
+            tokio::join!(rates.forget_inactive(), documents.keep_current(), live.forget_expired())
+        };
         let upkeep = tokio::spawn(upkeep);
         let server = server::Server::new(self.routes(), limits, app.config(), stop, closing);
         let connections = server.serve(listener, LINGER).await;

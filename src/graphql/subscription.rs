@@ -28,8 +28,8 @@ use crate::{
 pub struct Progress {
     /// The changes that the subscriber missed before the next response.
     missed: Mutex<NewChanges>,
-    /// Whether the subscription has been accepted and waits for its first event.
-    is_waiting: AtomicBool,
+    /// Whether the subscription has waited for an event since the last call of [`Self::has_waited`].
+    has_waited: AtomicBool,
 }
 
 impl Progress {
@@ -38,14 +38,15 @@ impl Progress {
         context.data_opt::<Arc<Self>>().cloned().unwrap_or_default()
     }
 
-    /// Notes that the subscription has been accepted and waits for an event.
+    /// Notes that the subscription has been accepted and waits for an event. What it has read until now is no longer counted,
+    /// so each subscription that reads has to call it.
     pub fn wait(&self) {
-        self.is_waiting.store(true, Ordering::Relaxed);
+        self.has_waited.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the subscription has waited for an event.
-    pub fn is_waiting(&self) -> bool {
-        self.is_waiting.load(Ordering::Relaxed)
+    /// Whether the subscription has waited for an event since the last call.
+    pub fn has_waited(&self) -> bool {
+        self.has_waited.swap(false, Ordering::Relaxed)
     }
 
     fn set_missed(&self, changes: NewChanges) {

@@ -223,6 +223,33 @@ async fn one_operation_may_read_three_quarters_of_what_all_may_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn each_response_of_a_subscription_may_read_as_much_as_an_operation() {
+    let gateway = Gateway::with(|config| config.max_read_bytes = 1_000_000).await;
+    let skus = large_products(&gateway).await;
+    let follow = "subscription($id: ID!) {
+        cartChanged(cartId: $id) { lines { quantity product { description } } }
+    }";
+    let ann = gateway.shopper("ann");
+    let few = cart_with(&ann, &skus[..2]).await;
+    let mut live = ann.follow(follow, json!({ "id": few })).await;
+    // Together the responses read more than one operation may.
+    for _ in 0..4 {
+        let response = live.next().await;
+        assert!(response.get("errors").is_none(), "{response:#}");
+        let added = crate::shop::add(&ann, &few, &skus[0], 1).await;
+        assert_eq!(added["__typename"], "Cart", "{added:#}");
+    }
+    let bob = gateway.shopper("bob");
+    let many = cart_with(&bob, &skus).await;
+    let response = bob.follow(follow, json!({ "id": many })).await.next().await;
+    let error = &response["errors"][0];
+    let message = "the operation reads more than 750000 bytes of documents";
+    assert_eq!(error["message"], message, "{response:#}");
+    assert_eq!(error["extensions"]["code"], "QUERY_TOO_COMPLEX");
+    assert_eq!(error["extensions"]["limit"], "max_read_bytes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn live_connections_of_one_client_leave_room_for_others() {
     let gateway = Gateway::with(|config| {
         config.live_connections = 4;

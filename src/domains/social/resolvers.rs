@@ -1,7 +1,10 @@
 //! Resolvers: they translate between GraphQL and the operations of people, posts and feeds.
 
 use super::operations;
-use crate::{domains::metadata::MetadataFilter, graphql::prelude::*};
+use crate::{
+    domains::metadata::MetadataFilter,
+    graphql::{prelude::*, subscription::Progress},
+};
 
 queries! {
     /// Query fields.
@@ -115,5 +118,5 @@ subscriptions! {
     /// The newest post in the caller's news: the one at the time of the subscription, and then each one that the client
     /// is in time for.
     news_changed(context) by signed_in: NewsChanged =
-        operations::news_changed(cx(context))?,
+        operations::news_changed(cx(context), Progress::of(context))?,
 }

@@ -10,7 +10,7 @@ use super::{json, text};
 use crate::{
     edge::{
         json::Object,
-        parameters::{MAX_ID, Parameters},
+        parameters::{MAX_ID, Parameters, check_values},
     },
     error::Error,
 };
@@ -40,8 +40,8 @@ impl Protocol {
 
 /// A message of a client.
 pub(super) enum ClientMessage {
-    /// Initialises the connection; the payload may hold the token.
-    Init(Map<String, Value>),
+    /// Initialises the connection; the payload may hold the token, see [`bearer`].
+    Init(Option<Result<String, Error>>),
     /// Starts an operation.
     Start { id: String, parameters: Parameters },
     /// Stops an operation.
@@ -78,7 +78,9 @@ pub(super) fn read(protocol: Protocol, text: &str) -> Result<ClientMessage, Stri
         _ => Err(format!("{kind} without an id")),
     };
     let message = match (protocol, kind.as_str()) {
-        (_, "connection_init") => ClientMessage::Init(object(payload)?.unwrap_or_default()),
+        (_, "connection_init") => {
+            ClientMessage::Init(bearer(&object(payload)?.unwrap_or_default()))
+        }
         (Transport, "subscribe") | (Legacy, "start") => {
             let payload = payload.ok_or(format!("{kind} without a payload"))?;
             let parameters = Parameters::read("payload", payload.get().as_bytes());
@@ -106,6 +108,7 @@ pub(super) fn read(protocol: Protocol, text: &str) -> Result<ClientMessage, Stri
 
 fn object(payload: Option<&RawValue>) -> Result<Option<Map<String, Value>>, String> {
     let payload = payload.map_or("null", RawValue::get);
+    check_values("payload", payload.as_bytes()).map_err(|fault| fault.to_string())?;
     let object: Option<Object> =
         serde_json::from_str(payload).map_err(|fault| format!("payload: {fault}"))?;
     Ok(object.map(|Object(fields)| fields))
@@ -167,7 +170,7 @@ pub(super) fn complete(id: &str) -> String {
 
 /// The token in a `connection_init` payload, as the value of an `Authorization` header. `BadToken` if it
 /// isn't text.
-pub(super) fn bearer(payload: &Map<String, Value>) -> Option<Result<String, Error>> {
+fn bearer(payload: &Map<String, Value>) -> Option<Result<String, Error>> {
     let given = |name| payload.get(name).filter(|value| !value.is_null());
     if let Some(value) = given("Authorization").or_else(|| given("authorization")) {
         return Some(value.as_str().map(str::to_owned).ok_or(Error::BadToken));

@@ -54,6 +54,11 @@ impl Live {
         }
     }
 
+    /// Removes at intervals the reserved event streams that weren't opened in time.
+    pub(super) async fn forget_expired(&self) {
+        self.reservations.forget_expired().await;
+    }
+
     /// Acquires the permit of a connection.
     fn admit(&self, client: Client) -> Result<Permit, ErrorResponse> {
         self.connections.acquire(Some(client)).map_err(|reached| match reached {

@@ -20,7 +20,10 @@ use futures_util::{
     Stream, StreamExt,
     stream::{AbortHandle, Abortable, BoxStream, SelectAll},
 };
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep},
+};
 
 use super::{End, Event, busy, graphql_error, json, sse, text, token_ended, too_many};
 use crate::{
@@ -89,7 +92,7 @@ impl Reservations {
     fn reserve(&self, token: String, owner: Caller, client: Client) -> Result<(), ErrorResponse> {
         let now = Instant::now();
         let mut held = self.held();
-        held.retain(|_, reservation| reservation.is_open() || now < reservation.until);
+        remove_expired(&mut held, now);
         let waiting = self.waiting.acquire(Some(client)).map_err(|reached| match reached {
             LimitReached::Total => busy("too many event streams are reserved; try again later"),
             LimitReached::Share => {
@@ -106,6 +109,14 @@ impl Reservations {
         };
         held.insert(token, reservation);
         Ok(())
+    }
+
+    /// Removes at intervals the reservations that weren't opened in time. The requests of their operations are kept until then.
+    pub(super) async fn forget_expired(&self) {
+        loop {
+            sleep(self.wait).await;
+            remove_expired(&mut self.held(), Instant::now());
+        }
     }
 
     /// Opens a reserved stream. The token is sufficient, because a browser's `EventSource` can't send
@@ -182,6 +193,11 @@ impl Reservations {
     fn held(&self) -> MutexGuard<'_, HashMap<String, Reservation>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Removes the reservations that weren't opened in time.
+fn remove_expired(held: &mut HashMap<String, Reservation>, now: Instant) {
+    held.retain(|_, reservation| reservation.is_open() || now < reservation.until);
 }
 
 /// The reservation for a token. The error doesn't show whether it exists but belongs to somebody else.

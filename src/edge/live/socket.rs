@@ -21,7 +21,6 @@ use futures_util::{
     SinkExt, StreamExt,
     stream::{AbortHandle, Abortable, BoxStream, SelectAll, once},
 };
-use serde_json::{Map, Value as Json};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until};
 
 use super::{
@@ -32,7 +31,7 @@ use super::{
         release,
     },
     http_error,
-    messages::{self, ClientMessage, PROTOCOLS, Protocol, bearer, was_rejected},
+    messages::{self, ClientMessage, PROTOCOLS, Protocol, was_rejected},
     origin::origin_is_allowed,
     token_ended,
 };
@@ -180,9 +179,12 @@ impl Session<'_> {
                         release(received, message);
                     }
                     if let Some(text) = read(message)? {
-                        match messages::read(self.protocol, &text) {
-                            Ok(ClientMessage::Init(payload)) => {
-                                self.init(&payload, &mut by_header).await?;
+                        let message = messages::read(self.protocol, &text);
+                        // Its bytes aren't counted any longer.
+                        drop(text);
+                        match message {
+                            Ok(ClientMessage::Init(bearer)) => {
+                                self.init(bearer, &mut by_header).await?;
                             }
                             Ok(message) => self.handle(message).await?,
                             Err(fault) => return Err(End::Close(4400, fault.into())),
@@ -202,13 +204,16 @@ impl Session<'_> {
     /// Authenticates the caller; a token in the payload takes precedence over one in a header.
     async fn init(
         &mut self,
-        payload: &Map<String, Json>,
+        bearer: Option<Result<String, Error>>,
         by_header: &mut Option<Result<Caller, Error>>,
     ) -> Result<(), End> {
         let by_header = by_header.take().ok_or(SECOND_INIT)?;
-        let caller = match bearer(payload) {
+        let longest = self.edge.app.config().head_bytes;
+        let caller = match bearer {
             None => by_header,
             Some(Err(error)) => Err(error),
+            // It isn't kept while keys are fetched.
+            Some(Ok(bearer)) if bearer.len() > longest => Err(Error::BadToken),
             Some(Ok(bearer)) => self.edge.authenticator.by_header_value(&bearer).await,
         };
         let Ok(caller) = caller else {

@@ -340,6 +340,11 @@ fn a_fault_of_numbers_says_what_they_are_and_what_they_must_be() {
         "a client's share of max_unsent_bytes (25 % of 8388608 bytes: 2097152) must hold one response, \
          which can take 16777216 bytes (max_response_bytes)",
     );
+    says(
+        &[("DOCGATE_LIVE_SUBSCRIPTION_BYTES", "65536")],
+        "a client's share of live_subscription_bytes (25 % of 65536 bytes: 16384) must hold one subscription, \
+         which can take 32768 bytes",
+    );
 }
 
 #[test]

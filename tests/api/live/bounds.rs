@@ -11,13 +11,13 @@ use tokio_tungstenite::tungstenite::{
     },
 };
 
-use super::{LARGE, MOMENT, STOCK, available, set, stock};
+use super::{LARGE, MOMENT, STOCK, available, long_stock, set, stock};
 use crate::{
     metrics::Samples,
     support::{
         Gateway, http,
         live::{Chunks, Socket, TRANSPORT},
-        until,
+        token, until,
     },
 };
 
@@ -92,6 +92,46 @@ async fn a_socket_carries_a_thousand_operations_where_it_may() {
     socket.subscribe("one too many", STOCK, json!({ "sku": "sku-0" })).await;
     let end = socket.closed().await;
     assert_eq!(end, (1013, "Too many operations, try again later".to_owned()));
+}
+
+/// Starts a long subscription; whether it is admitted.
+async fn has_room(socket: &mut Socket, id: &str) -> bool {
+    socket.subscribe(id, &long_stock(), json!({ "sku": "a" })).await;
+    let message = socket.hear().await;
+    assert_eq!(message["id"], id, "{message:#}");
+    if message["type"] == "error" {
+        let code = &message["payload"][0]["extensions"]["code"];
+        assert_eq!(code, "RATE_LIMITED", "{message:#}");
+        return false;
+    }
+    assert_eq!(available(&message["payload"]), 1);
+    true
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn subscriptions_of_one_client_leave_room_for_others() {
+    // A client's share holds one long subscription, and not two.
+    let gateway = Gateway::with(|config| config.live_subscription_bytes = 128 << 10).await;
+    stock(&gateway, "a", 1).await;
+    let (mut first, mut second) = (gateway.session(None).await, gateway.session(None).await);
+    assert!(has_room(&mut first, "1").await);
+    assert!(!has_room(&mut first, "2").await);
+    assert!(!has_room(&mut second, "1").await, "connections of one client have one share");
+    let mut events = gateway.anonymous().events(&long_stock(), json!({ "sku": "a" })).await;
+    let (_, refused) = events.event().await.expect("an event");
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "RATE_LIMITED", "{refused:#}");
+    // Queries have no part in it, and other clients have their share.
+    second.subscribe("query", "{ __typename }", json!({})).await;
+    assert!(second.next("query").await.get("errors").is_none());
+    assert_eq!(second.hear().await["type"], "complete");
+    let mut ann = gateway.session(Some(&token("ann", &[]))).await;
+    assert!(has_room(&mut ann, "1").await);
+    // One that is over gives back its room, and so does one whose socket is dropped.
+    first.say(json!({ "type": "complete", "id": "1" })).await;
+    until("the room of the first is given back", async || has_room(&mut second, "1").await).await;
+    drop(second);
+    let mut third = gateway.session(None).await;
+    until("the room of the second is given back", async || has_room(&mut third, "1").await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

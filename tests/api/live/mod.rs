@@ -17,6 +17,11 @@ use crate::support::{Gateway, now_seconds, token_with};
 
 const STOCK: &str = "subscription($sku: ID!) { stockChanged(sku: $sku) { available } }";
 
+/// The same subscription as a text of more than 20,000 bytes.
+fn long_stock() -> String {
+    format!("#{}\n{STOCK}", "x".repeat(20_000))
+}
+
 /// Stock as a document, without a product.
 async fn stock(gateway: &Gateway, sku: &str, available: i64) {
     let stock = doc! { "_id": sku, "available": available, "v": 1 };

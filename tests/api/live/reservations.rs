@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
-use super::{MOMENT, STOCK, available, set, short_token, stock};
+use super::{MOMENT, STOCK, available, long_stock, set, short_token, stock};
 use crate::support::{Gateway, http, live::Chunks, token, until};
 
 /// What the path takes.
@@ -252,6 +252,26 @@ async fn reservations_are_bounded_and_end() {
     Visitor::with_reservation(&gateway, None).await;
     // The open one is as it was.
     assert_eq!(one.stop("2").await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_nobody_opens_keeps_no_room() {
+    let gateway = Gateway::with(|config| {
+        // A client's share holds one long subscription, and not two.
+        config.live_subscription_bytes = 128 << 10;
+        config.live_reservation_millis = 5_000;
+    })
+    .await;
+    stock(&gateway, "a", 1).await;
+    let visitor = Visitor::with_reservation(&gateway, None).await;
+    assert_eq!(visitor.begin("1", &long_stock(), json!({ "sku": "a" })).await, 202);
+    let mut socket = gateway.session(None).await;
+    // Nobody reserves another stream.
+    until("its room is given back", async || {
+        socket.subscribe("1", &long_stock(), json!({ "sku": "a" })).await;
+        socket.hear().await["type"] == "next"
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

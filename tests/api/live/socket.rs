@@ -87,6 +87,8 @@ async fn messages_that_are_none_close_the_socket() {
         json!({ "type": "connection_ack" }).to_string(),
         json!({ "type": "ping", "payload": 1 }).to_string(),
         json!({ "type": "pong", "payload": [] }).to_string(),
+        json!({ "type": "ping", "payload": { "many": vec![0; 13_000] } }).to_string(),
+        json!({ "type": "connection_init", "payload": { "many": vec![0; 13_000] } }).to_string(),
         json!({ "type": "connection_init", "payload": "token" }).to_string(),
         json!({ "type": "subscribe", "payload": operation }).to_string(),
         json!({ "type": "subscribe", "id": 1, "payload": operation }).to_string(),

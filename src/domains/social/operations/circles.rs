@@ -23,7 +23,7 @@ const CIRCLES: usize = 20;
 /// Maximum number of users whom a user blocks.
 const BLOCKED: usize = 1_000;
 /// The largest number of followers that is counted.
-const COUNTED: u64 = 100_000;
+const COUNTED: u64 = 10_000;
 /// Maximum number of tries of a change against concurrent ones.
 const TRIES: usize = 20;
 

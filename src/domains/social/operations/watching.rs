@@ -1,6 +1,6 @@
 //! The subscription to news, and the documents that it watches.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{Stream, future::select_all};
 
@@ -14,7 +14,7 @@ use super::{
     feeds::news,
 };
 use crate::{
-    graphql::prelude::*,
+    graphql::{prelude::*, subscription::Progress},
     mongo::{watch::Changes, within},
 };
 
@@ -27,6 +27,7 @@ const POLL: Duration = Duration::from_secs(30);
 /// The caller isn't signed in.
 pub fn news_changed(
     cx: Cx<'_>,
+    progress: Arc<Progress>,
 ) -> Result<impl Stream<Item = async_graphql::Result<NewsChanged>> + use<>> {
     let (app, requester) = (cx.app.clone(), cx.requester.clone());
     let own = cx.requester.subject()?.to_owned();
@@ -60,6 +61,7 @@ pub fn news_changed(
                     return;
                 }
             }
+            progress.wait();
             let woken = select_all(changes.iter_mut().map(|one: &mut Changes| Box::pin(one.changed())));
             tokio::select! {
                 (is_open, _, _) = woken => if !is_open { return },

@@ -13,6 +13,7 @@ use crate::{
         inbox,
         metadata::Metadata,
     },
+    engine::caching::cache_control,
     graphql::{
         prelude::*,
         scalars::{DateTime, int},
@@ -43,7 +44,8 @@ object! {
         version: ID = ID(user.version.to_string()),
         /// Time at which the user was created.
         created_at: DateTime = user.at.into(),
-        /// Number of followers, counted up to 100,000.
+        /// Number of followers, counted up to 10,000.
+        #[graphql(directive = cache_control::apply(0))]
         follower_count(context)?: i32 = int(operations::follower_count(cx(context), &user.id).await?),
         /// Users who follow the user, that is, who have the user in a circle.
         followers(context)?: Connection<User> = {

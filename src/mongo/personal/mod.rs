@@ -46,6 +46,9 @@ pub struct Subjects {
     pub are_copies: bool,
     /// Documents that an export has although they don't hold the subject.
     pub owned: Option<Owned>,
+    /// Name of the lease whose holder computes the documents from those of the declarations before. It may have read them
+    /// before they were erased.
+    pub computed_under: Option<&'static str>,
 }
 
 /// Documents that name what a person owns, such as the transfers to an account. An export has them; an erasure leaves them,
@@ -136,13 +139,22 @@ impl Personal {
 
     /// Of a collection with subjects.
     pub const fn of(collection: &'static str, find: Find, fields: &'static [Field]) -> Self {
-        let subjects = Subjects { find, fields, in_flight: None, are_copies: false, owned: None };
-        Self { collection, holds: Holds::Subjects(subjects) }
+        Self::declared(collection, find, fields, false)
     }
 
     /// The same of copies.
     pub const fn copies(collection: &'static str, find: Find, fields: &'static [Field]) -> Self {
-        let subjects = Subjects { find, fields, in_flight: None, are_copies: true, owned: None };
+        Self::declared(collection, find, fields, true)
+    }
+
+    const fn declared(
+        collection: &'static str,
+        find: Find,
+        fields: &'static [Field],
+        are_copies: bool,
+    ) -> Self {
+        let (in_flight, owned, computed_under) = (None, None, None);
+        let subjects = Subjects { find, fields, in_flight, are_copies, owned, computed_under };
         Self { collection, holds: Holds::Subjects(subjects) }
     }
 
@@ -170,6 +182,18 @@ impl Personal {
             Holds::Nothing(why) => Holds::Nothing(why),
             Holds::Subjects(subjects) => {
                 Holds::Subjects(Subjects { owned: Some(owned), ..subjects })
+            }
+        };
+        Self { holds, ..self }
+    }
+
+    /// The same with documents that the holder of a lease computes from those of the declarations before.
+    #[must_use]
+    pub const fn computed_under(self, lease: &'static str) -> Self {
+        let holds = match self.holds {
+            Holds::Nothing(why) => Holds::Nothing(why),
+            Holds::Subjects(subjects) => {
+                Holds::Subjects(Subjects { computed_under: Some(lease), ..subjects })
             }
         };
         Self { holds, ..self }

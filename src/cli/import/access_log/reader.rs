@@ -169,7 +169,7 @@ impl Reader {
             }
         }
         Ok(batcher
-            .finish(false, last, &line)
+            .finish(last, &line)
             .map_or(Ok(()), |batch| out.send(Message::Batch(Box::new(batch)))))
     }
 
@@ -232,8 +232,7 @@ impl Reader {
             if !is_end {
                 continue;
             }
-            if let Some(batch) =
-                last.take().and_then(|last| batcher.finish(false, last, &last_line))
+            if let Some(batch) = last.take().and_then(|last| batcher.finish(last, &last_line))
                 && out.send(Message::Batch(Box::new(batch))).is_err()
             {
                 return Ok(Err(Ended));

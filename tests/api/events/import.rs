@@ -575,6 +575,31 @@ async fn a_followed_log_survives_rotation_and_truncation() {
     assert_eq!(place.count().await, 178);
 }
 
+/// MongoDB doesn't answer yet what is imported of it. There is no new file for a moment.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_followed_log_that_is_rotated_at_once_is_read() {
+    let place = Place::new().await;
+    let day = day(&place.gateway, 2);
+    let file = place.file("access.log", lines(&day, 0..100).as_bytes());
+    let port = mongod_port(place.gateway.database.name());
+    let proxy = Proxy::start(&format!("127.0.0.1:{port}")).await;
+    let mut command = place.command(&[&file], &["--follow"]);
+    let uri = format!("mongodb://{}/?directConnection=true", proxy.address());
+    command.env("DOCGATE_MONGODB_URI", uri);
+    let mut meeting =
+        proxy.meet(|seen| seen.collection == "eventImports" && seen.command == "find");
+    let running = Running::start(command);
+    meeting.arrived().await;
+    fs::rename(&file, place.path("access.log.1")).expect("renamed");
+    meeting.end();
+    until("the rotated log", async || place.count().await == 100).await;
+    fs::write(&file, lines(&day, 100..150)).expect("written");
+    until("the new one", async || place.count().await == 150).await;
+    running.signal("TERM");
+    assert_eq!(running.says("requests imported"), "150 requests imported, 0 lines skipped");
+    assert_eq!(running.ends(), 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_followed_log_is_left_before_its_end() {
     let place = Place::new().await;

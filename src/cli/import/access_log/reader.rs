@@ -2,6 +2,7 @@
 //! uses a processor.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -182,17 +183,18 @@ impl Reader {
     ) -> Result<Result<(), Ended>, Unknown> {
         let mut followed = Followed::new(file, self.stop.clone());
         while followed.find()? {
-            let log = Log::of(file, &self.progress)?;
-            let begun = self.begin(runtime, &log, false, out)?;
-            // Otherwise another file has taken its place meanwhile.
-            if followed.is_same() {
-                let Some((mut batcher, mut lines)) = begun else {
-                    followed.wait(0);
-                    continue;
-                };
-                if let Err(ended) = Self::follow_log(&followed, &mut batcher, &mut lines, out)? {
-                    return Ok(Err(ended));
-                }
+            let log = match Log::of(file, &self.progress) {
+                // It was rotated since it was found.
+                Err(fault) if fault.kind() == io::ErrorKind::NotFound => continue,
+                log => log?,
+            };
+            followed.reads(&log.metadata()?);
+            let Some((mut batcher, mut lines)) = self.begin(runtime, &log, false, out)? else {
+                followed.wait(0);
+                continue;
+            };
+            if let Err(ended) = Self::follow_log(&followed, &mut batcher, &mut lines, out)? {
+                return Ok(Err(ended));
             }
         }
         Ok(Ok(()))

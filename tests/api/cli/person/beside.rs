@@ -145,7 +145,7 @@ async fn an_erasure_waits_for_a_campaign_that_is_copied_to_zones() {
     gateway.assert_sound().await;
 }
 
-/// A roll-up has begun: it may have read the person's sessions, and still has to store what it computes from them.
+/// A roll-up is running: it may have read the sessions of the person, and still has to store what it computes from them.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_erasure_waits_for_a_roll_up_of_sessions() {
     let gateway = Gateway::start().await;

@@ -110,7 +110,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Check(check) => check.run().await,
             Command::Migrate(migrate) => migrate.run().await,
             Command::Person(person) => person.run().await,
-            Command::Shards(shards) => Ok(shards.run()),
+            Command::Shards(shards) => shards.run(),
             Command::Token(token) => token.run(),
             Command::Schema(schema) => Ok(schema.run()),
             Command::Work(work) => work.run().await,

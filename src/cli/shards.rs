@@ -1,12 +1,14 @@
 //! `docgate shards`.
 
-use std::{iter, process::ExitCode};
+use std::{iter, path::PathBuf, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use mongodb::bson::DateTime;
+use serde::Serialize;
 
-use super::terminal;
+use super::{failure::Failure, terminal};
 use crate::{
+    config::Config,
     domains::{
         Made,
         events::calendar::Month,
@@ -46,50 +48,73 @@ pub(super) enum Shards {
 /// Events are in one collection for each month, which a gateway would create unsharded. The plan shards
 /// the collections of this month and the next ones (--months), so print and run it again in time.
 ///
+/// The databases are those of the gateways' configuration: file, environment or flags.
+///
 /// Examples:
 ///     docgate shards plan
 ///     docgate shards plan --presplit --chunks 64
 ///     docgate shards plan --database shop --months 12
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Plan {
     /// Divide empty collections at once into chunks on all shards.
     #[arg(long)]
+    #[serde(skip)]
     presplit: bool,
     /// Number of chunks of each collection with --presplit. Twice the number of shards is enough to begin
     /// with.
     #[arg(long, value_name = "NUMBER", default_value_t = 16, requires = "presplit")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=8_192))]
+    #[serde(skip)]
     chunks: u16,
     /// Number of months whose events are sharded, from this one on.
     #[arg(long, value_name = "NUMBER", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u8).range(0..=120))]
+    #[serde(skip)]
     months: u8,
-    /// Database that holds the collections.
-    #[arg(long, env = "DOCGATE_DATABASE", value_name = "NAME", default_value = "docgate")]
-    database: String,
-    /// Database of the group `activity`, if it has one of its own.
-    #[arg(long, env = "DOCGATE_ACTIVITY_DATABASE", value_name = "NAME")]
+    /// File with settings in TOML, such as docgate.toml.
+    #[arg(long, env = "DOCGATE_CONFIG", value_name = "FILE")]
+    #[serde(skip)]
+    config: Option<PathBuf>,
+    /// Database that holds the collections [env: DOCGATE_DATABASE] [default: docgate]
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    database: Option<String>,
+    /// Database of the group `activity`, if it has one of its own [env: DOCGATE_ACTIVITY_DATABASE]
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     activity_database: Option<String>,
-    /// Database of the group `log`, if it has one of its own.
-    #[arg(long, env = "DOCGATE_LOG_DATABASE", value_name = "NAME")]
+    /// Database of the group `log`, if it has one of its own [env: DOCGATE_LOG_DATABASE]
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     log_database: Option<String>,
 }
 
 impl Shards {
-    pub(super) fn run(&self) -> ExitCode {
+    pub(super) fn run(&self) -> Result<ExitCode, Failure> {
         let Self::Plan(plan) = self;
+        let config = Config::load_keys(plan.config.as_deref(), plan)?;
         #[expect(clippy::disallowed_methods, reason = "no outcome depends on it")]
         let now = DateTime::now();
-        terminal::print(plan.text(Month::of(now.timestamp_millis())));
-        ExitCode::SUCCESS
+        terminal::print(plan.text(&config, Month::of(now.timestamp_millis())));
+        Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The database of a group.
+fn database_of(config: &Config, group: Group) -> &str {
+    let own = match group {
+        Group::Core => None,
+        Group::Activity => config.activity_database.as_deref(),
+        Group::Log => config.log_database.as_deref(),
+    };
+    own.unwrap_or(&config.database)
 }
 
 impl Plan {
     /// The plan, if this month is `first`.
-    fn text(&self, first: Month) -> String {
-        let mut databases = Group::ALL.map(|group| self.database_of(group)).to_vec();
+    fn text(&self, config: &Config, first: Month) -> String {
+        let mut databases = Group::ALL.map(|group| database_of(config, group)).to_vec();
         databases.dedup();
         let enable = databases.iter().map(|name| format!("sh.enableSharding({name:?});\n"));
         let begin = format!(
@@ -100,26 +125,16 @@ impl Plan {
         let rooms = all.chunk_by(|left, right| left.room == right.room);
         let of_room = |room: &[Placed]| {
             let name = room.first().map_or("", |placed| placed.room);
-            let lines: String = room.iter().map(|placed| self.of(placed, first)).collect();
+            let lines: String = room.iter().map(|placed| self.of(config, placed, first)).collect();
             format!("\n// {name}\n{lines}")
         };
         iter::once(begin).chain(rooms.map(of_room)).collect()
     }
 
-    /// The database of a group.
-    fn database_of(&self, group: Group) -> &str {
-        let own = match group {
-            Group::Core => None,
-            Group::Activity => self.activity_database.as_deref(),
-            Group::Log => self.log_database.as_deref(),
-        };
-        own.unwrap_or(&self.database)
-    }
-
     /// The lines of a collection.
-    fn of(&self, placed: &Placed, first: Month) -> String {
+    fn of(&self, config: &Config, placed: &Placed, first: Month) -> String {
         let Placed { name, group, shard_key, made, .. } = *placed;
-        let database = self.database_of(group);
+        let database = database_of(config, group);
         let why = shard_key.why();
         let Some(key) = shard_key.pattern() else {
             return format!("// {name}: not sharded, because {why}.\n");
@@ -173,11 +188,17 @@ mod tests {
             presplit,
             chunks: 8,
             months: 2,
-            database: "shop".to_owned(),
+            config: None,
+            database: None,
             activity_database: None,
-            log_database: Some("logs".to_owned()),
+            log_database: None,
         };
-        plan.text(Month::named("events_2024_12").expect("a month"))
+        let config = Config {
+            database: "shop".to_owned(),
+            log_database: Some("logs".to_owned()),
+            ..Config::default()
+        };
+        plan.text(&config, Month::named("events_2024_12").expect("a month"))
     }
 
     #[test]

@@ -96,9 +96,14 @@ pub(super) fn shown(cell: Cell, value: &Value, digits: u8) -> String {
     }
 }
 
+/// Characters that begin a formula, or stand before one. Some spreadsheets read the wide ones of East Asian keyboards as the
+/// others.
+const FORMULAS: [char; 11] =
+    ['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
 /// Whether a spreadsheet may take a cell for a formula, apart from apostrophes at its beginning.
 fn is_formula(cell: &str) -> bool {
-    cell.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
+    cell.trim_start_matches('\'').starts_with(FORMULAS)
 }
 
 /// The cell with an apostrophe, if a spreadsheet may take it for a formula.
@@ -109,4 +114,23 @@ pub(super) fn armed(cell: &str) -> String {
 /// The cell without the apostrophe of [`armed`].
 pub(super) fn unarmed(cell: &str) -> &str {
     cell.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(cell)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_that_may_be_a_formula_is_text_and_comes_back() {
+        for cell in ["=1+1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1+1", "＋1", "－1", "＠a"]
+        {
+            for cell in [cell.to_owned(), format!("'{cell}")] {
+                assert_eq!(armed(&cell), format!("'{cell}"));
+                assert_eq!(unarmed(&armed(&cell)), cell);
+            }
+        }
+        for cell in ["", "a=1", "'", "'a", " =1", "¡Hola!"] {
+            assert_eq!((&*armed(cell), unarmed(cell)), (cell, cell));
+        }
+    }
 }

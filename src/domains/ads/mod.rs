@@ -34,12 +34,13 @@
 //! An impression is charged by one guarded update of its campaign. The guard is that the campaign is running, that the
 //! server's time is between its start and its end, and that its budgets have enough left. The same update counts the
 //! impression. An impression is served only after it was charged. A gateway that ends between the charge and the answer
-//! leaves a charged impression that nobody saw. So does a connection that breaks: the update is sent again, and both
-//! may be applied. A budget is never exceeded.
+//! leaves a charged impression that nobody saw. So does a charge whose answers are lost. It is a numbered write: if a
+//! connection breaks and the update is sent again, one of the two is applied. A budget is never exceeded.
 //!
 //! A frequency cap is a guard of the visitor's profile. The impression is noted there before it is charged, so that no
 //! cap is exceeded; the first one is inserted with the profile. If the charge is refused, it is removed again; if the
-//! gateway ends before that, the cap counts an impression too many.
+//! gateway ends before that, the cap counts an impression too many. So it does if a copy of the note arrives after the
+//! removal. Apart from that, a copy finds the impression by its id, and adds nothing.
 //!
 //! # Clicks
 //!

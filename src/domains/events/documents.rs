@@ -68,7 +68,7 @@ document! {
         pub tail_length: i64,
         /// Digest of that line, by which the log is recognised.
         pub tail: String,
-        /// Offset up to which the next lines are imported together, if it isn't where every import ends its batches.
+        /// Offset up to which the next lines are counted together.
         pub planned?: i64,
         /// Time at which it was written.
         pub at: DateTime,

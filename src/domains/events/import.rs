@@ -96,10 +96,11 @@ pub async fn remember(app: &App, position: &ImportDocument) -> Result<(), Error>
 }
 
 /// Notes from where to where the next lines of a log are counted together, if that much is imported of it. A repeat after an
-/// interruption then counts the same lines together. `position` is what was known of the log before.
+/// interruption then counts the same lines together. `position` is what was known of the log before. Returns `false` if another
+/// import has gone on with the log, or counts other lines together.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`. It can be repeated.
-pub async fn plan(app: &App, position: &ImportDocument, batch: [i64; 2]) -> Result<(), Error> {
+pub async fn plan(app: &App, position: &ImportDocument, batch: [i64; 2]) -> Result<bool, Error> {
     store::plan(app, position, batch).await
 }

@@ -47,18 +47,35 @@ pub(super) async fn remember(app: &App, position: &ImportDocument) -> Result<(),
     }
 }
 
-/// Notes the end of the batch that is counted next, if the position of the import is where the batch begins. `position` is
-/// what was known of the log before.
+/// Notes the end of the batch that is counted next. Returns whether it did: what is imported of the log ends where the batch
+/// begins, or where it was known to end, and no other import has noted another end. `position` is what was known of the log
+/// before.
 pub(super) async fn plan(
     app: &App,
     position: &ImportDocument,
     [begin, end]: [i64; 2],
-) -> Result<(), Error> {
-    let guard = doc! { "_id": &position.id, "done": begin };
-    if imports(app).set(guard, doc! { "planned": end }).held().await? || position.done != begin {
-        return Ok(());
+) -> Result<bool, Error> {
+    // What was known may be within a line whose end wasn't written yet.
+    let ends = vec![Bson::Null, end.into(), position.planned.into()];
+    let guard = doc! {
+        "_id": &position.id,
+        "done": { "$in": [begin, position.done] },
+        "planned": { "$in": ends },
+    };
+    let note = async || imports(app).set(guard.clone(), doc! { "planned": end }).held().await;
+    if note().await? {
+        return Ok(true);
     }
-    remember(app, &ImportDocument { planned: Some(end), ..position.clone() }).await
+    if position.done != begin {
+        return Ok(false);
+    }
+    // There is none, unless another import was faster.
+    let first = ImportDocument { planned: Some(end), ..position.clone() };
+    match imports(app).insert(first).await {
+        Outcome::Applied(()) => Ok(true),
+        Outcome::Refused => note().await,
+        Outcome::Unknown(error) => Err(error),
+    }
 }
 
 /// Removes positions that were written before this time.

@@ -12,7 +12,8 @@
 //! finishes an interrupted one with the same pseudonym, and two runs at once have the same pseudonym too. Each change
 //! is one command on one document. Its filter names what was read, so a repeated run finds nothing. A document with an
 //! unfinished flow, such as a cart that is being checked out, is left to the next run, because the flow would write the
-//! subject again.
+//! subject again. So would a job that computes documents from others, such as the roll-up of sessions: before its documents are
+//! erased, the run waits for the lease of the job, and what it computed them from is erased before.
 //!
 //! A room that is switched off may have documents of the person. They are left to a run in which it is on, and the erasure
 //! isn't finished before: so that run puts the same pseudonym into them as stands in the documents of the other rooms.
@@ -29,6 +30,7 @@ pub use documents::ErasureDocument;
 
 use super::{ROOMS, Room, documents as documented, shards, switched_off, switched_on};
 use crate::{
+    flow::lease::Lease,
     graphql::prelude::*,
     mongo::personal::{self, Found, Holds, Personal, Position, Searched},
 };
@@ -350,6 +352,13 @@ pub async fn erase(app: &App, subject: &str, keeps_files: bool) -> Result<Erased
     }
     let mut counts = Vec::new();
     for personal in rooms.iter().flat_map(|room| room.personal) {
+        let lease = personal.subjects().and_then(|subjects| subjects.computed_under);
+        if let Some(lease) = lease
+            && !has_ended(app, lease).await?
+        {
+            let name = personal.collection;
+            erasing.waits.push(format!("{name}: its documents are being computed"));
+        }
         for searched in searched(app, personal).await? {
             let (mut changed, mut left) = (0, 0);
             let mut pages = Pages::of(&searched, subject);
@@ -380,6 +389,19 @@ pub async fn erase(app: &App, subject: &str, keeps_files: bool) -> Result<Erased
         store::end(app, &erasure.id).await?;
     }
     Ok(erased)
+}
+
+/// Waits for the end of the job that holds a lease, for at most the length of an attempt. Returns whether it has ended.
+async fn has_ended(app: &App, lease: &str) -> Result<bool> {
+    let holder = app.ids().random();
+    match Lease::wait_for(app.collection(), lease, holder, app.bounds()).await {
+        Ok((lease, _attempt)) => {
+            lease.end(true).await;
+            Ok(true)
+        }
+        Err(Error::Unavailable(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether an unfinished erasure puts this pseudonym in place of this subject.

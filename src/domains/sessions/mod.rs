@@ -48,7 +48,9 @@
 //! step 5 is stored with the watermark. Hours before it aren't computed any more, so a lost session can't lower a sum.
 //!
 //! Runs are scheduled by the sweep, which runs under its own lease, and by `runRollup`. A lease keeps runs from doing the
-//! same work; no outcome depends on it.
+//! same work; no sum depends on it. The erasure of a person does: a run that has read the person's sessions could store what
+//! it has computed after the erasure. So between the sessions and the levels above them an erasure waits for the lease. No
+//! command of an earlier holder is applied after that, and later ones don't find the sessions ([`person`]).
 //!
 //! # Invariants
 //!

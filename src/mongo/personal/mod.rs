@@ -50,6 +50,9 @@ pub struct Subjects {
     /// Paths of fields that are others' matter, and that the person doesn't see elsewhere. An export leaves them out of a whole
     /// document.
     pub untold: &'static [&'static str],
+    /// Name of the lease whose holder computes the documents from those of the declarations before. It may have read them
+    /// before they were erased.
+    pub computed_under: Option<&'static str>,
 }
 
 /// Documents that name what a person owns, such as the transfers to an account. An export has them; an erasure leaves them,
@@ -140,19 +143,25 @@ impl Personal {
 
     /// Of a collection with subjects.
     pub const fn of(collection: &'static str, find: Find, fields: &'static [Field]) -> Self {
-        let subjects =
-            Subjects { find, fields, in_flight: None, are_copies: false, owned: None, untold: &[] };
-        Self { collection, holds: Holds::Subjects(subjects) }
+        Self::declared(collection, find, fields, false)
     }
 
     /// The same of copies.
     pub const fn copies(collection: &'static str, find: Find, fields: &'static [Field]) -> Self {
-        let Self { holds, .. } = Self::of(collection, find, fields);
-        let holds = match holds {
-            Holds::Nothing(why) => Holds::Nothing(why),
-            Holds::Subjects(subjects) => Holds::Subjects(Subjects { are_copies: true, ..subjects }),
-        };
-        Self { collection, holds }
+        Self::declared(collection, find, fields, true)
+    }
+
+    const fn declared(
+        collection: &'static str,
+        find: Find,
+        fields: &'static [Field],
+        are_copies: bool,
+    ) -> Self {
+        let (in_flight, owned, computed_under) = (None, None, None);
+        let untold = &[];
+        let subjects =
+            Subjects { find, fields, in_flight, are_copies, owned, untold, computed_under };
+        Self { collection, holds: Holds::Subjects(subjects) }
     }
 
     /// The same with documents in which a flow may be going on, as these fields tell.
@@ -190,6 +199,18 @@ impl Personal {
         let holds = match self.holds {
             Holds::Nothing(why) => Holds::Nothing(why),
             Holds::Subjects(subjects) => Holds::Subjects(Subjects { untold, ..subjects }),
+        };
+        Self { holds, ..self }
+    }
+
+    /// The same with documents that the holder of a lease computes from those of the declarations before.
+    #[must_use]
+    pub const fn computed_under(self, lease: &'static str) -> Self {
+        let holds = match self.holds {
+            Holds::Nothing(why) => Holds::Nothing(why),
+            Holds::Subjects(subjects) => {
+                Holds::Subjects(Subjects { computed_under: Some(lease), ..subjects })
+            }
         };
         Self { holds, ..self }
     }

@@ -271,6 +271,30 @@ fn the_plan_for_a_cluster_needs_no_configuration() {
     assert_eq!(code, 2, "{said}");
 }
 
+/// A plan for another database than that of the gateways would shard collections that nobody uses.
+#[test]
+fn the_plan_for_a_cluster_is_for_the_databases_of_the_configuration() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("docgate.toml");
+    let settings = "database = \"shop\"\nlog_database = \"logs\"\n";
+    std::fs::write(&file, settings).expect("written");
+    let plan = |more: &[&str]| {
+        let mut command = docgate(&[&["shards", "plan"][..], more].concat());
+        command.env("DOCGATE_CONFIG", &file).env("DOCGATE_ACTIVITY_DATABASE", "views");
+        let (code, plan, said) = done(command);
+        assert_eq!(code, 0, "{said}");
+        plan
+    };
+    let found = plan(&[]);
+    for name in ["shop.carts", "views.pageViews", "logs.events_"] {
+        assert!(found.contains(&format!("sh.shardCollection(\"{name}")), "{name} in {found}");
+    }
+    let found = plan(&["--database", "other", "--log-database", "others"]);
+    for name in ["other.carts", "views.pageViews", "others.events_"] {
+        assert!(found.contains(&format!("sh.shardCollection(\"{name}")), "{name} in {found}");
+    }
+}
+
 #[test]
 fn every_fault_of_the_configuration_is_named_at_once() {
     let (code, out, said) = done(docgate(&["serve"]));

@@ -462,6 +462,49 @@ async fn hits_that_follow_an_interruption_are_counted() {
     assert_eq!(hits, 300);
 }
 
+/// The second import begins where the first one does, and reads more lines, because the log has grown meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_imports_of_a_growing_log_count_each_line_once() {
+    let place = Place::new().await;
+    let day = day(&place.gateway, 2);
+    let file = place.file("access.log", lines(&day, 0..100).as_bytes());
+    let into = ["--into", "reports"];
+    place.imports(&[&file], &into, 100);
+    let port = mongod_port(place.gateway.database.name());
+    let mut held = Vec::new();
+    for part in [100..200, 200..300] {
+        let mut log = fs::File::options().append(true).open(&file).expect("a log");
+        log.write_all(lines(&day, part).as_bytes()).expect("written");
+        let proxy = Proxy::start(&format!("127.0.0.1:{port}")).await;
+        let mut command = place.command(&[&file], &into);
+        let uri = format!("mongodb://{}/?directConnection=true", proxy.address());
+        command.env("DOCGATE_MONGODB_URI", uri);
+        let mut meeting = proxy.meet(|seen| {
+            seen.collection == "eventImports"
+                && ["findAndModify", "update"].contains(&seen.command.as_str())
+        });
+        let running = Running::start(command);
+        meeting.arrived().await;
+        held.push((running, meeting, proxy));
+    }
+    let (second, other, _proxy) = held.pop().expect("the second one");
+    let (first, one, _proxy_of_first) = held.pop().expect("the first one");
+    one.end();
+    assert_eq!(first.says("requests imported"), "100 requests imported, 0 lines skipped");
+    assert_eq!(first.ends(), 0);
+    other.end();
+    let said = second.says("another import");
+    assert!(said.contains("Call it again"), "{said}");
+    assert_eq!(second.ends(), 3);
+    place.imports(&[&file], &into, 100);
+    let mut hits = 0;
+    for page in 0..10 {
+        hits += place.hits(&format!("/{page}"), &day).await;
+    }
+    assert_eq!(hits, 300);
+    place.gateway.assert_sound().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_import_outlives_a_mongodb_that_is_killed() {
     let mut mongod = start_mongod().await;
@@ -530,6 +573,31 @@ async fn a_followed_log_survives_rotation_and_truncation() {
     // All of it is known.
     place.imports(&[&rotated, &file], &["--into", "events,reports"], 0);
     assert_eq!(place.count().await, 178);
+}
+
+/// MongoDB doesn't answer yet what is imported of it. There is no new file for a moment.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_followed_log_that_is_rotated_at_once_is_read() {
+    let place = Place::new().await;
+    let day = day(&place.gateway, 2);
+    let file = place.file("access.log", lines(&day, 0..100).as_bytes());
+    let port = mongod_port(place.gateway.database.name());
+    let proxy = Proxy::start(&format!("127.0.0.1:{port}")).await;
+    let mut command = place.command(&[&file], &["--follow"]);
+    let uri = format!("mongodb://{}/?directConnection=true", proxy.address());
+    command.env("DOCGATE_MONGODB_URI", uri);
+    let mut meeting =
+        proxy.meet(|seen| seen.collection == "eventImports" && seen.command == "find");
+    let running = Running::start(command);
+    meeting.arrived().await;
+    fs::rename(&file, place.path("access.log.1")).expect("renamed");
+    meeting.end();
+    until("the rotated log", async || place.count().await == 100).await;
+    fs::write(&file, lines(&day, 100..150)).expect("written");
+    until("the new one", async || place.count().await == 150).await;
+    running.signal("TERM");
+    assert_eq!(running.says("requests imported"), "150 requests imported, 0 lines skipped");
+    assert_eq!(running.ends(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -44,8 +44,6 @@ pub(super) struct Batch {
     pub(super) end: i64,
     /// Number of its last line.
     pub(super) lines: i64,
-    /// Whether every import of the log ends a batch here.
-    pub(super) is_regular: bool,
     /// Offset, length and digest of its last line.
     pub(super) tail: (i64, i64, String),
     /// Number of imported lines.
@@ -67,7 +65,6 @@ impl Batch {
             begin,
             end: begin,
             lines: 0,
-            is_regular: false,
             tail: (begin, 0, String::new()),
             imported: 0,
             events: Vec::new(),
@@ -134,13 +131,12 @@ impl Batcher {
         self.batch = Some(batch);
         let is_regular = begin / BYTES != end / BYTES;
         let is_cut = self.log.next_cut(begin).is_some_and(|cut| cut <= end);
-        if is_regular || is_cut { self.finish(is_regular, found, line) } else { None }
+        if is_regular || is_cut { self.finish(found, line) } else { None }
     }
 
     /// The batch that has been begun. It ends after this line, the last that was added.
-    pub(super) fn finish(&mut self, is_regular: bool, found: Found, line: &[u8]) -> Option<Batch> {
+    pub(super) fn finish(&mut self, found: Found, line: &[u8]) -> Option<Batch> {
         let mut batch = self.batch.take()?;
-        batch.is_regular = is_regular;
         if found.is_too_long {
             // Only its beginning is known, so the log isn't recognised by it.
             (batch.tail.0, batch.tail.1) = (batch.end, 0);

@@ -63,10 +63,9 @@ impl Followed {
         Ok(false)
     }
 
-    /// Whether the file is still the one that was found.
-    pub(super) fn is_same(&self) -> bool {
-        let now = std::fs::metadata(&self.path).ok();
-        now.is_some_and(|about| Some(identity(&about)) == self.identity)
+    /// Notes which file is read: another one may have taken the place of the one that was found.
+    pub(super) fn reads(&mut self, about: &Metadata) {
+        self.identity = Some(identity(about));
     }
 
     /// Whether the import is to end.

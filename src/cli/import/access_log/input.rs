@@ -1,7 +1,7 @@
 //! The bytes of logs: plain, gzipped or compressed by zstd, from a file or stdin, line by line.
 
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     sync::{
@@ -20,10 +20,11 @@ use crate::cli::{
 /// Maximum length of a line in bytes.
 pub(super) const MAX_LENGTH: usize = 64 << 10;
 
-/// A log that can be read from any offset.
-#[derive(Debug, Clone)]
+/// A log that can be read from any offset. It is the file that was opened, whatever has its path by now.
+#[derive(Debug)]
 pub(super) struct Log {
     path: PathBuf,
+    file: File,
     packing: Compression,
     progress: Arc<Progress>,
 }
@@ -52,10 +53,15 @@ impl Progress {
 impl Log {
     /// The log in a file.
     pub(super) fn of(path: &Path, progress: &Arc<Progress>) -> io::Result<Self> {
-        let mut start = Vec::new();
-        File::open(path)?.take(4).read_to_end(&mut start)?;
-        let progress = Arc::clone(progress);
-        Ok(Self { path: path.to_owned(), packing: Compression::of(&start), progress })
+        let (mut file, mut start) = (File::open(path)?, Vec::new());
+        file.by_ref().take(4).read_to_end(&mut start)?;
+        let (path, packing) = (path.to_owned(), Compression::of(&start));
+        Ok(Self { path, file, packing, progress: Arc::clone(progress) })
+    }
+
+    /// What is known of its file.
+    pub(super) fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
     }
 
     /// Whether it isn't compressed.
@@ -67,17 +73,15 @@ impl Log {
         &self.path
     }
 
-    /// Its lines from an offset of the uncompressed bytes; `None` if it is shorter.
+    /// Its lines from an offset of the uncompressed bytes; `None` if it is shorter. They can be read until it is called again.
     pub(super) fn lines_from(&self, offset: u64) -> io::Result<Option<Lines>> {
-        let mut file = File::open(&self.path)?;
         let skipped = if self.is_plain() { offset } else { 0 };
         self.progress.current.store(skipped, Ordering::Relaxed);
-        if self.is_plain() {
-            if file.metadata()?.len() < offset {
-                return Ok(None);
-            }
-            file.seek(SeekFrom::Start(offset))?;
+        if self.is_plain() && self.file.metadata()?.len() < offset {
+            return Ok(None);
         }
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(skipped))?;
         let input = BufReader::with_capacity(BUFFER, Counted::new(file, &self.progress.current));
         let mut lines = Lines { input: self.packing.unpacked(input)?, offset };
         if !self.is_plain() {

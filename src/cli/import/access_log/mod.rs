@@ -152,6 +152,8 @@ const AT_ONCE: usize = 4;
 /// Maximum number of tries while MongoDB doesn't answer, and the pause between them.
 const MAX_TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_secs(2);
+/// Why a log isn't counted any further.
+const OTHER: &str = "another import is counting lines of the same log";
 
 /// A batch whose events are inserted.
 type Inserted = Result<Arc<Batch>, Error>;
@@ -225,8 +227,8 @@ impl Running {
             batch.log.sinks.iter().filter(|(sink, _)| batch.is_for(*sink)).cloned().collect();
         for (sink, position) in kept.into_iter().filter(|_| !self.is_dry) {
             if sink != Sink::Events {
-                // A repeat has to count the same lines at once.
-                if !batch.is_regular && position.planned != Some(batch.end) {
+                // A repeat has to count the same lines at once, and so has another import. Nobody repeats a batch of stdin.
+                if batch.log.run.is_none() {
                     self.plan(&position, [batch.begin, batch.end]).await?;
                 }
                 let counted = self.count(sink, batch.log.counted_as(&position), batch).await;
@@ -259,7 +261,8 @@ impl Running {
             async move { plan(&app, &position, batch).await }
         };
         let planned = again_and_again(plan, self.tries(), self.stop.clone()).await;
-        planned.map_err(|error| self.report.interrupted(&sentence(&error)))
+        let is_planned = planned.map_err(|error| self.report.interrupted(&sentence(&error)))?;
+        if is_planned { Ok(()) } else { Err(self.report.interrupted(OTHER)) }
     }
 
     async fn remember(&self, position: ImportDocument) -> Result<(), Failure> {
@@ -280,11 +283,11 @@ fn moved(position: ImportDocument, batch: &Batch, app: &App) -> ImportDocument {
 }
 
 /// Repeats a write while MongoDB doesn't answer, unless `stop` is cancelled.
-async fn again_and_again<F: Future<Output = Result<(), Error>>>(
+async fn again_and_again<T, F: Future<Output = Result<T, Error>>>(
     write: impl Fn() -> F,
     tries: u32,
     stop: CancellationToken,
-) -> Result<(), Error> {
+) -> Result<T, Error> {
     let since = Instant::now();
     let mut count = 1;
     loop {

@@ -2,6 +2,7 @@
 //! uses a processor.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -169,7 +170,7 @@ impl Reader {
             }
         }
         Ok(batcher
-            .finish(false, last, &line)
+            .finish(last, &line)
             .map_or(Ok(()), |batch| out.send(Message::Batch(Box::new(batch)))))
     }
 
@@ -182,17 +183,18 @@ impl Reader {
     ) -> Result<Result<(), Ended>, Unknown> {
         let mut followed = Followed::new(file, self.stop.clone());
         while followed.find()? {
-            let log = Log::of(file, &self.progress)?;
-            let begun = self.begin(runtime, &log, false, out)?;
-            // Otherwise another file has taken its place meanwhile.
-            if followed.is_same() {
-                let Some((mut batcher, mut lines)) = begun else {
-                    followed.wait(0);
-                    continue;
-                };
-                if let Err(ended) = Self::follow_log(&followed, &mut batcher, &mut lines, out)? {
-                    return Ok(Err(ended));
-                }
+            let log = match Log::of(file, &self.progress) {
+                // It was rotated since it was found.
+                Err(fault) if fault.kind() == io::ErrorKind::NotFound => continue,
+                log => log?,
+            };
+            followed.reads(&log.metadata()?);
+            let Some((mut batcher, mut lines)) = self.begin(runtime, &log, false, out)? else {
+                followed.wait(0);
+                continue;
+            };
+            if let Err(ended) = Self::follow_log(&followed, &mut batcher, &mut lines, out)? {
+                return Ok(Err(ended));
             }
         }
         Ok(Ok(()))
@@ -232,8 +234,7 @@ impl Reader {
             if !is_end {
                 continue;
             }
-            if let Some(batch) =
-                last.take().and_then(|last| batcher.finish(false, last, &last_line))
+            if let Some(batch) = last.take().and_then(|last| batcher.finish(last, &last_line))
                 && out.send(Message::Batch(Box::new(batch))).is_err()
             {
                 return Ok(Err(Ended));

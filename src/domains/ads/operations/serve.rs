@@ -176,7 +176,8 @@ async fn deliver(
     {
         return Ok(None);
     }
-    let charge = campaigns(app).change(charge(&ad.campaign, ad.cost, ad.needed));
+    // Nothing in the campaign tells which impressions it has charged.
+    let charge = campaigns(app).change(charge(&ad.campaign, ad.cost, ad.needed)).numbered();
     if !charge.held().await? {
         resting.add(ad);
         if let Some(Visitor { id, .. }) = visitor {

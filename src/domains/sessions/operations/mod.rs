@@ -3,7 +3,7 @@
 mod rollup;
 
 pub use rollup::run_rollup;
-pub(super) use rollup::{Period, roll_up_if_due, settled};
+pub(super) use rollup::{LEASE, Period, roll_up_if_due, settled};
 
 use std::{ops::RangeInclusive, time::Duration};
 

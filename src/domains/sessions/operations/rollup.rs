@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Name of the lease.
-const LEASE: &str = "sessionRollup";
+pub(in super::super) const LEASE: &str = "sessionRollup";
 /// Number of sessions whose periods are computed by the same commands. A session names up to 31 parts of its month, so
 /// that a command reads up to 3,100 documents.
 const BATCH: i64 = 100;

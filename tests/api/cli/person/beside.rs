@@ -3,7 +3,7 @@
 use docgate::{config::Config, domains::persons};
 use serde_json::json;
 
-use super::{BLOCK, CIRCLE, COMMENT, EVE, VOTE, erased, places_of, votes};
+use super::{BLOCK, CIRCLE, COMMENT, EVE, RECORD, VOTE, erased, places_of, votes};
 use crate::{
     ads, buying,
     orders::fulfilment::{change, packed},
@@ -140,6 +140,41 @@ async fn an_erasure_waits_for_a_campaign_that_is_copied_to_zones() {
     });
     assert_eq!(launched["state"], "RUNNING", "{launched:#}");
     assert!(!waits.is_empty(), "the campaign is due");
+    erased(&gateway, &gateway.app, EVE).await;
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    gateway.assert_sound().await;
+}
+
+/// A roll-up is running: it may have read the sessions of the person, and still has to store what it computes from them.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_waits_for_a_roll_up_of_sessions() {
+    let gateway = Gateway::start().await;
+    let at = docgate::app::rfc3339(gateway.app.clock());
+    let session = json!({ "sessions": [{ "userId": EVE, "at": at, "seconds": 5 }] });
+    let recorded = gateway.service().field(RECORD, json!({ "input": session })).await;
+    assert_eq!(recorded["__typename"], "SessionsRecorded", "{recorded:#}");
+    let slow = held_up(&gateway).await;
+    let proxy = slow.proxy.as_ref().expect("a proxy");
+    let is_computation =
+        |seen: &Seen| seen.collection == "sessionStatsHourly" && seen.command == "aggregate";
+    let mut meeting = proxy.meet(is_computation);
+    let admin = slow.admin();
+    // Its erasure doesn't wait for long.
+    let change = |config: &mut Config| {
+        config.flow_run_millis = 5_000;
+        config.flow_command_millis = 4_000;
+    };
+    let erasing = gateway.sibling_with(change).await;
+    let run = "mutation { runRollup(input: {}) { __typename } }";
+    let (done, first) = tokio::join!(admin.field(run, json!({})), async {
+        meeting.arrived().await;
+        let first = in_time(async || persons::erase(&erasing.app, EVE, false).await).await;
+        meeting.end();
+        first
+    });
+    assert_eq!(done["__typename"], "RolledUp", "{done:#}");
+    let mut waits = first.waits.iter();
+    assert!(waits.any(|wait| wait.starts_with("sessionStatsHourly: ")), "{first:#?}");
     erased(&gateway, &gateway.app, EVE).await;
     assert_eq!(places_of(&gateway, EVE).await, []);
     gateway.assert_sound().await;

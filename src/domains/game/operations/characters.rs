@@ -3,8 +3,8 @@
 use super::{
     super::{
         documents::{
-            CharacterDocument, CharacterState, HolderKind, Intrinsics, PlaceDocument, PlayerEntry,
-            RoomCopy, ThingRecord,
+            CharacterDocument, CharacterState, HolderKind, Intrinsics, MoveDocument, PlaceDocument,
+            PlayerEntry, RoomCopy, ThingRecord,
         },
         store::{self, Found, Part, Reason, characters, places, present},
         types::{
@@ -162,28 +162,54 @@ pub async fn delete_character(
     };
     decide(read, |attempt: Attempt, (found, decided): (Option<CharacterDocument>, _)| async move {
         let deleted = || DeletedCharacter { id: NodeKind::CHARACTER.id(id) };
-        let next = match known(&cx, op, decided).await? {
+        let found = found.filter(|found| found.owner == owner);
+        let (op, known) = &deletion(cx, op, found.as_ref(), decided).await?;
+        let next = match known {
             Known::Committed(decided) => {
-                finish(&cx, &decided).await?;
+                finish(&cx, decided).await?;
                 return Ok(Step::Done(deleted()));
             }
             Known::Fresh(next) => next,
             Known::OtherInput => return Err(Error::internal("a deletion with an input").into()),
         };
-        let found = found.filter(|found| found.owner == owner);
         let found = found.ok_or_else(|| NotFound::of(NodeKind::CHARACTER, id))?;
         if !is_alive(&found) {
             return Ok(Step::Wait);
         }
         let place = place_of(&cx, &found).await?;
         let parts = farewell(found, place);
-        Ok(match make::<DeleteCharacterResult>(&cx, &attempt, op, &next, parts).await? {
+        Ok(match make::<DeleteCharacterResult>(&cx, &attempt, op, next, parts).await? {
             Carried::Given(_) => Step::Done(deleted()),
             Carried::Again => Step::Again,
             Carried::Wait => Step::Wait,
         })
     })
     .await
+}
+
+/// The op of a character's deletion, and whether it was decided before.
+///
+/// If the idempotency key that created a character is forgotten, another one can be created under the same `_id`, once the first
+/// one is deleted. The deletion of the second one is an op of its own.
+async fn deletion(
+    cx: Cx<'_>,
+    op: &Op,
+    found: Option<&CharacterDocument>,
+    decided: Option<MoveDocument>,
+) -> Result<(Op, Known)> {
+    let before = known(&cx, op, decided).await?;
+    let (Known::Committed(decided), Some(found)) = (&before, found) else {
+        return Ok((op.clone(), before));
+    };
+    if found.created_at < decided.at {
+        return Ok((op.clone(), before));
+    }
+    let created = found.created_at.timestamp_millis().to_string();
+    let id = cx.ids().derived(&["deleteCharacter again", &op.id, &created]);
+    let op = Op { id, ..op.clone() };
+    let decided = first_move(&cx, &op).await?;
+    let known = known(&cx, &op, decided).await?;
+    Ok((op, known))
 }
 
 /// The parts of a deletion: the place gets what the character carries, and its gold.

@@ -205,9 +205,12 @@ impl From<mongodb::error::Error> for Error {
     /// The only conversion of driver errors. Their text is logged and never sent.
     fn from(error: mongodb::error::Error) -> Self {
         use mongodb::error::{ErrorKind, WriteFailure};
-        /// The server's error codes for transient conditions: shutdown, stepdown, no primary, time limits.
-        const TRANSIENT: [i32; 15] =
-            [6, 7, 50, 89, 91, 189, 202, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436, 64];
+        /// The server's error codes for transient conditions: shutdown, stepdown, no primary, time limits, and that somebody
+        /// has killed the operation. Of a command with several writes, some may have been applied by then.
+        const TRANSIENT: [i32; 16] = [
+            6, 7, 50, 64, 89, 91, 189, 202, 262, 9001, 10_107, 11_600, 11_601, 11_602, 13_435,
+            13_436,
+        ];
         let transient = match error.kind.as_ref() {
             ErrorKind::Io(_)
             | ErrorKind::ServerSelection { .. }

@@ -132,6 +132,24 @@ async fn a_refused_command_is_unknown_and_changes_nothing() {
     assert_eq!(things.get("a").await.expect("read").expect("there").count, 1);
 }
 
+/// An operator kills operations, by `killOp` or with their session. What a command has done by then isn't known.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_outcome_of_a_command_that_is_killed_is_unknown() {
+    let gateway = Gateway::start().await;
+    let things = with_things(&gateway, &[thing("a", 1)]).await;
+    let killed =
+        doc! { "failCommands": ["update", "findAndModify", "insert"], "errorCode": 11_601 };
+    let point = gateway.fail_point(doc! { "times": 3 }, killed).await;
+    let add = || things.guarded(doc! { "_id": "a" }, doc! { "$inc": { "count": 1_i64 } });
+    let done = add().done().await;
+    assert!(matches!(done, Outcome::Unknown(Error::Unavailable(_))), "{done:?}");
+    let sent = add().send().await;
+    assert!(matches!(sent, Outcome::Unknown(Error::Unavailable(_))), "{sent:?}");
+    let inserted = things.insert(thing("b", 1)).await;
+    assert!(matches!(inserted, Outcome::Unknown(Error::Unavailable(_))), "{inserted:?}");
+    point.off().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn plain_writes_are_sent_again_where_that_is_safe() {
     for command in ["update", "findAndModify"] {

@@ -23,7 +23,8 @@ use sha2::{Digest, Sha256};
 
 use super::{
     documents::{
-        Direction, EquipmentSlot, Exit, ItemDocument, LARGEST, QUANTITY, THINGS, ThingRecord,
+        CharacterState, Direction, EquipmentSlot, Exit, ItemDocument, LARGEST, QUANTITY, THINGS,
+        ThingRecord,
     },
     operations::{Birth, bear, fresh_item, fresh_place},
     store::{self, items, places},
@@ -211,7 +212,10 @@ async fn import_character(app: &App, line: &ImportCharacter) -> Result<(), Refus
     intrinsics.demand_fair()?;
     let gold = input::within("gold", line.gold, 0..=LARGEST)?;
     let place = id_of("place", "place", &line.place)?;
-    if let Some(found) = store::characters(app).get_settled(&op.id).await? {
+    // One that is being created may still be undone, because its import was cut.
+    if let Some(found) = store::characters(app).get_settled(&op.id).await?
+        && found.state != CharacterState::Arriving
+    {
         return is_same(Some(&found.input), &op);
     }
     if places(app).get(&place).await?.is_none() {

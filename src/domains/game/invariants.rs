@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use mongodb::bson::DateTime;
+
 use super::{
     documents::{
         CharacterDocument, CharacterState, Mark, MoveDocument, MoveState, PlaceDocument,
@@ -25,6 +27,8 @@ struct World {
     /// All gold, minus all gold that was made.
     surplus: i128,
     poor: Vec<String>,
+    /// Documents with something under way that no sweep finds.
+    stuck: Vec<String>,
     /// The place of each character, and those that the places have.
     at: HashMap<String, String>,
     seen: HashMap<String, Vec<String>>,
@@ -65,6 +69,19 @@ impl World {
         }
     }
 
+    /// `elements` are what leaves and what arrives, by the try of its move. What has no mark would never be given or undone.
+    fn enter_marks<'a>(
+        &mut self,
+        holder: &str,
+        mut elements: impl Iterator<Item = &'a String>,
+        (marks, marked_at): (&[Mark], Option<DateTime>),
+    ) {
+        let is_marked = |attempt: &String| marks.iter().any(|mark| mark.attempt == *attempt);
+        if marked_at.is_some() == marks.is_empty() || !elements.all(is_marked) {
+            self.stuck.push(holder.to_owned());
+        }
+    }
+
     fn enter_gold(&mut self, holder: &str, gold: i64, minted: i64, marks: &[Mark]) {
         let (mut gold, mut minted) = (i128::from(gold), i128::from(minted));
         if gold < 0 {
@@ -82,6 +99,9 @@ impl World {
     }
 
     fn enter_character(&mut self, character: &CharacterDocument) {
+        let holder = format!("character {:?}", character.id);
+        let marks = (&*character.marks, character.marked_at);
+        self.enter_marks(&holder, tries(&character.inventory), marks);
         let is_committed = |mark: &&Mark| self.committed.contains(&mark.attempt);
         let mut marks = character.marks.iter().filter(is_committed);
         let is_gone = marks.clone().any(|mark| mark.ends == Some(true));
@@ -93,7 +113,6 @@ impl World {
         let place = marks.find_map(|mark| mark.to.as_ref()).unwrap_or(place).clone();
         self.copies.push((id.clone(), place.clone(), character.room.version));
         self.at.insert(id.clone(), place);
-        let holder = format!("character {id:?}");
         self.enter_things(&holder, &character.inventory, false);
         self.enter_gold(&holder, character.gold, character.minted, &character.marks);
     }
@@ -102,6 +121,10 @@ impl World {
         let holder = format!("place {:?}", place.id);
         self.enter_things(&holder, &place.inventory, true);
         self.enter_gold(&holder, place.gold, place.minted, &place.marks);
+        let players = place.players.iter();
+        let players = players.flat_map(|player| player.leaving.iter().chain(&player.arriving));
+        let elements = tries(&place.inventory).chain(players);
+        self.enter_marks(&holder, elements, (&*place.marks, place.marked_at));
         let there = |player: &&PlayerEntry| {
             self.is_there(player.leaving.as_ref(), player.arriving.as_ref())
         };
@@ -138,8 +161,14 @@ impl World {
     }
 }
 
+/// The tries of the moves that take things away or bring them.
+fn tries(things: &[ThingRecord]) -> impl Iterator<Item = &String> {
+    things.iter().flat_map(|thing| thing.leaving.iter().chain(&thing.arriving))
+}
+
 /// Checks that each thing and each character is at one place, that nothing has a price beside what lies at a place in no
-/// container, that gold is neither made nor lost, and that copies are as new as their places.
+/// container, that gold is neither made nor lost, that copies are as new as their places, and that the sweep finds all
+/// that is under way.
 pub(super) async fn check(app: &App, report: &mut Report) -> Result<()> {
     let mut world = World::default();
     store::for_each(app, |decided: MoveDocument| {
@@ -153,7 +182,7 @@ pub(super) async fn check(app: &App, report: &mut Report) -> Result<()> {
     let lost = world.lost();
     let outdated = world.outdated();
     let surplus = if world.surplus == 0 { Vec::new() } else { vec![world.surplus.to_string()] };
-    let rules: [(&str, Vec<String>); 8] = [
+    let rules: [(&str, Vec<String>); 9] = [
         ("things: each thing is in exactly one place", world.twice),
         ("things: each container of a thing is where the thing is", world.homeless),
         ("things: stacks have pieces, and each slot has one thing", world.worn),
@@ -162,6 +191,7 @@ pub(super) async fn check(app: &App, report: &mut Report) -> Result<()> {
         ("gold: nobody has less than none", world.poor),
         ("characters: each is seen at its place, and nowhere else", lost),
         ("characters: copies of places are up to date, or pending", outdated),
+        ("moves: what leaves or arrives has a mark, which the sweep finds", world.stuck),
     ];
     for (rule, broken) in rules {
         report.add(rule, broken);

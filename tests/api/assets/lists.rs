@@ -96,6 +96,24 @@ async fn lists_are_the_newest_first_and_page_by_key() {
     gateway.assert_sound().await;
 }
 
+/// Whoever has roles reads a range for each of them. A later page is no more work than the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_later_page_for_roles_examines_no_more_than_the_first() {
+    let gateway = Gateway::start().await;
+    let mut expected = Vec::new();
+    for number in 0..30 {
+        let slug = format!("a{number:02}");
+        let access: &[&str] = if number % 2 == 0 { &["player"] } else { &[] };
+        let at = format!("2024-01-{:02}T00:00:00Z", number + 1);
+        let input = json!({ "slug": slug, "tags": ["t"], "publishAt": at, "access": access });
+        uploaded(&gateway, input, &file("a", "text/plain", "x")).await;
+        expected.insert(0, slug);
+    }
+    for client in [gateway.user("p", &["player"]), editor(&gateway)] {
+        assert_eq!(slugs(&client, &json!({ "tag": "t" }), 5).await, expected);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_is_read_from_the_end_as_well() {
     let gateway = Gateway::start().await;

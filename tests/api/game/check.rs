@@ -1,6 +1,6 @@
 //! Each invariant finds a fault that is planted.
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde_json::json;
 
 use super::{World, arrows, born, endow, item, mint, quiet};
@@ -18,6 +18,7 @@ const GOLD: &str = "gold: all gold adds up to what was made";
 const DEBTS: &str = "gold: nobody has less than none";
 const SEEN: &str = "characters: each is seen at its place, and nowhere else";
 const COPIES: &str = "characters: copies of places are up to date, or pending";
+const STUCK: &str = "moves: what leaves or arrives has a mark, which the sweep finds";
 
 /// A world at rest. Ann wears a hat, and carries a cap, and a bag with arrows. She had 100 gold, and gave bob 30.
 struct Stage {
@@ -111,7 +112,7 @@ fn mark(attempt: &str, numbers: Document) -> Document {
     let mut mark =
         doc! { "move": "a move", "try": attempt, "paid": 0_i64, "earned": 0_i64, "minted": 0_i64 };
     mark.extend(numbers);
-    doc! { "$push": { "marks": mark } }
+    doc! { "$push": { "marks": mark }, "$set": { "markedAt": DateTime::from_millis(0) } }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -125,8 +126,20 @@ async fn each_rule_of_things_finds_its_fault() {
     };
     assert_eq!(stage.of_hall(another(doc! {})).await, [PLACED]);
     assert_eq!(stage.of_ann(another(doc! {})).await, [PLACED]);
-    assert_eq!(stage.of_hall(another(doc! { "arriving": committed })).await, [PLACED]);
-    assert!(stage.of_hall(another(doc! { "arriving": "undecided" })).await.is_empty());
+    // What arrives or leaves without a mark would stay so for ever.
+    assert_eq!(stage.of_hall(another(doc! { "arriving": committed })).await, [PLACED, STUCK]);
+    assert_eq!(stage.of_hall(another(doc! { "arriving": "undecided" })).await, [STUCK]);
+    let arrives = || {
+        let mut update = mark("undecided", doc! {});
+        let mut cap = cap.clone();
+        cap.insert("arriving", "undecided");
+        update.get_document_mut("$push").expect("a mark").insert("inventory", cap);
+        update
+    };
+    assert!(stage.of_hall(arrives()).await.is_empty(), "the sweep undoes it");
+    let mut unseen = arrives();
+    unseen.remove("$set");
+    assert_eq!(stage.of_hall(unseen).await, [STUCK], "no sweep finds it");
 
     let set = |thing: &str, field: &str, value: Bson| {
         doc! { "$set": { format!("{thing}.{field}"): value } }
@@ -134,8 +147,8 @@ async fn each_rule_of_things_finds_its_fault() {
     assert_eq!(stage.of_ann(set(arrows, "in", "nowhere".into())).await, [INSIDE]);
     let gone = doc! { "$pull": { "inventory": { "id": &stage.bag_id } } };
     assert_eq!(stage.of_ann(gone).await, [INSIDE]);
-    assert_eq!(stage.of_ann(set(bag, "leaving", committed.into())).await, [INSIDE]);
-    assert!(stage.of_ann(set(bag, "leaving", "undecided".into())).await.is_empty());
+    assert_eq!(stage.of_ann(set(bag, "leaving", committed.into())).await, [INSIDE, STUCK]);
+    assert_eq!(stage.of_ann(set(bag, "leaving", "undecided".into())).await, [STUCK]);
 
     assert_eq!(stage.of_ann(set(arrows, "quantity", 0_i64.into())).await, [WORN]);
     assert_eq!(stage.of_ann(set(bag, "slot", "HEAD".into())).await, [WORN]);
@@ -197,8 +210,10 @@ async fn each_rule_of_characters_finds_its_fault() {
     assert_eq!(stage.of_hall(seen(ann)).await, [SEEN], "twice at one");
     assert_eq!(of_garden(seen("a ghost")).await, [SEEN]);
     let leaves = |attempt: &str| doc! { "$set": { "players.0.leaving": attempt } };
-    assert_eq!(stage.of_hall(leaves(committed)).await, [SEEN]);
-    assert!(stage.of_hall(leaves("undecided")).await.is_empty());
+    assert_eq!(stage.of_hall(leaves(committed)).await, [SEEN, STUCK]);
+    assert_eq!(stage.of_hall(leaves("undecided")).await, [STUCK]);
+    let marked = doc! { "$set": { "markedAt": DateTime::from_millis(0) } };
+    assert_eq!(stage.of_ann(marked).await, [STUCK], "a sweep would find nothing");
     let walks = |attempt: &str| mark(attempt, doc! { "to": &stage.garden });
     assert_eq!(stage.of_ann(walks(committed)).await, [SEEN]);
     assert!(stage.of_ann(walks("undecided")).await.is_empty());
@@ -210,7 +225,7 @@ async fn each_rule_of_characters_finds_its_fault() {
     let old = doc! { "$set": { "room.version": 0_i64 } };
     assert_eq!(stage.of_ann(old).await, [COPIES]);
     assert_eq!(stage.of_hall(doc! { "$inc": { "version": 1_i64 } }).await, [COPIES]);
-    let now = mongodb::bson::DateTime::from_millis(0);
+    let now = DateTime::from_millis(0);
     let pending = doc! { "$inc": { "version": 1_i64 }, "$set": { "pendingAt": now } };
     assert!(stage.of_hall(pending).await.is_empty(), "the sweep copies it");
 }

@@ -6,6 +6,7 @@ mod commands;
 mod cut_master;
 mod cut_twice;
 mod cuts;
+mod forgotten;
 mod half;
 mod lists;
 mod pictures;

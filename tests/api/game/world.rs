@@ -283,7 +283,7 @@ async fn lines_that_fit_nothing_are_refused_by_line() {
 
 /// The import of a world, whose keys have this number. Each line waits for the one before it, because it is of another
 /// kind.
-fn numbered(n: usize) -> Value {
+pub(super) fn numbered(n: usize) -> Value {
     let key = |name: &str| format!("{name}-{n}");
     json!([
         { "place": { "key": key("garden"), "title": "A garden" } },

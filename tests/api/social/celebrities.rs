@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BLOCK, CIRCLE, UNBLOCK, circle, deliver, does, feeds::all_news, key_of_edge, news, people,
-    posted, posted_with, texts, uncircle,
+    BLOCK, CIRCLE, NEWS, UNBLOCK, circle, deliver, does, feeds::all_news, key_of_edge, news,
+    people, posted, posted_with, texts, uncircle,
 };
 use crate::support::{
-    Gateway, commands,
+    Gateway, all_nodes, commands,
     cuts::{self, Case},
     key, long_bounds,
     proxy::Cut,
-    short_bounds, until,
+    short_bounds, texts_of, until,
 };
 
 /// A user as stored.
@@ -464,6 +464,74 @@ async fn following_and_posting_count_nobody() {
     let input = json!({ "audience": "PUBLIC", "text": "second" });
     let post = sent("star", super::CREATE_POST, input).await;
     assert!(!post.iter().any(|command| command.ends_with("circles")), "{post:?}");
+    deliver(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+/// Page after page of the news of two celebrities looks at little more than it shows.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_later_page_of_celebrities_examines_no_more_than_the_first() {
+    let gateway = Gateway::with(|config| config.post_delivery_followers = 2).await;
+    people(&gateway, &["star", "nova", "reader"]).await;
+    followed_by(&gateway, "star", &["bob", "cleo", "dan"]).await;
+    for fan in ["bob", "cleo", "dan"] {
+        circle(&gateway, fan, "nova", "a").await;
+    }
+    for star in ["star", "nova"] {
+        celebrate(&gateway, star, "first").await;
+        circle(&gateway, "reader", star, "a").await;
+    }
+    let mut all = Vec::new();
+    for n in 0..40 {
+        let by = if n % 2 == 0 { "star" } else { "nova" };
+        posted(&gateway, by, &n.to_string()).await;
+        all.insert(0, n.to_string());
+    }
+    let reader = gateway.shopper("reader");
+    let pages = json!({ "month": null, "first": 5 });
+    let found = all_nodes(pages, async |page| {
+        let response = reader.explained(NEWS, page).await;
+        let sent = response["extensions"]["docgate"]["commands"].as_array().expect("commands");
+        let of_posts = sent.iter().filter(|one| one["collection"] == "posts");
+        let keys: i64 = of_posts.filter_map(|one| one["keysExamined"].as_i64()).sum();
+        // One more than the page has, the next one of each author, and those at the time of the cursor.
+        assert!((1..=12).contains(&keys), "{response:#}");
+        response["data"]["news"].clone()
+    });
+    assert_eq!(texts_of(&found.await, "text"), all);
+    deliver(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+/// Whoever follows very many celebrities sees the posts of all of them, by a command for each hundred.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_of_very_many_celebrities_sees_all_of_them() {
+    let gateway = Gateway::start().await;
+    let stars: Vec<String> = (0..120).map(|n| format!("star-{n}")).collect();
+    let each: Vec<&str> = stars.iter().map(String::as_str).collect();
+    people(&gateway, &["reader"]).await;
+    people(&gateway, &each).await;
+    for star in &each {
+        circle(&gateway, "reader", star, "a").await;
+    }
+    let now = doc! { "$set": { "mergedAt": DateTime::from_millis(1) } };
+    let all = gateway.raw("users").update_many(doc! { "_id": { "$in": each.clone() } }, now).await;
+    assert_eq!(all.expect("celebrities").modified_count, 120);
+    let marked = doc! { "$set": { "merged": "reader" } };
+    let all = gateway.raw("circles").update_many(doc! { "by": "reader" }, marked).await;
+    assert_eq!(all.expect("marks").modified_count, 120);
+    for star in &each {
+        posted(&gateway, star, star).await;
+    }
+    let (reader, newest) = (gateway.shopper("reader"), each.iter().rev().copied());
+    let found = all_nodes(json!({ "month": null, "first": 50 }), async |page| {
+        let response = reader.explained(NEWS, page).await;
+        let sent = commands(&response);
+        let of_posts = sent.iter().filter(|command| *command == "find posts").count();
+        assert_eq!(of_posts, 2, "{response:#}");
+        response["data"]["news"].clone()
+    });
+    assert_eq!(texts_of(&found.await, "text"), newest.collect::<Vec<&str>>());
     deliver(&gateway).await;
     gateway.assert_sound().await;
 }

@@ -29,7 +29,7 @@ pub(super) const STRONGEST: i64 = 1_000_000;
 document! {
     /// One character, with all that is shown of it.
     pub struct CharacterDocument {
-        /// Id of the move that created it.
+        /// Derived from the idempotency key or the import's key, otherwise random.
         pub id as "_id": String,
         /// Subject of the player.
         pub owner: String,

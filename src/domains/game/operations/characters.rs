@@ -3,8 +3,8 @@
 use super::{
     super::{
         documents::{
-            CharacterDocument, CharacterState, Intrinsics, PlaceDocument, PlayerEntry, RoomCopy,
-            ThingRecord,
+            CharacterDocument, CharacterState, HolderKind, Intrinsics, MoveDocument, PlaceDocument,
+            PlayerEntry, RoomCopy, ThingRecord,
         },
         store::{self, Found, Part, Reason, characters, places, present},
         types::{
@@ -41,13 +41,14 @@ pub(in super::super) struct Birth<'a> {
 }
 
 impl Birth<'_> {
-    /// The character, which isn't seen yet.
-    fn character(self, id: &str, op: &Op, attempt: &Attempt, room: RoomCopy) -> CharacterDocument {
+    /// The character, which isn't seen yet. Its `_id` is that of the op, whichever of the op's moves is committed: so no two
+    /// calls of an op create two characters, however long ago the first one was made.
+    fn character(self, op: &Op, attempt: &Attempt, room: RoomCopy) -> CharacterDocument {
         let Self { owner, name, class, intrinsics, gold, place, inventory } = self;
         let health = i64::from(BASE + PER_POINT * intrinsics.constitution);
         let mana = i64::from(BASE + PER_POINT * intrinsics.intelligence);
         CharacterDocument {
-            id: id.to_owned(),
+            id: op.id.clone(),
             owner: owner.to_owned(),
             name,
             class,
@@ -93,7 +94,8 @@ pub async fn create_character(
     bear(&cx, op, birth).await
 }
 
-/// Lets a character be born, once per op.
+/// Lets a character be born, once per op. As long as the character is there, a repeat returns it, also if the op's move is
+/// forgotten.
 pub(in super::super) async fn bear<'a>(
     app: &App,
     op: &Op,
@@ -108,8 +110,11 @@ pub(in super::super) async fn bear<'a>(
         let next = match known(app, op, decided).await? {
             Known::Committed(decided) => {
                 finish(app, &decided).await?;
-                let born = characters(app).get_settled(&decided.id).await?;
-                return Ok(Step::Done(born.ok_or_else(|| no_character(&decided.id))?));
+                let mut holders = decided.receivers.iter();
+                let born = holders.find(|holder| holder.kind == HolderKind::Character);
+                let id = born.map_or(&*op.id, |born| &*born.id);
+                let born = characters(app).get_settled(id).await?;
+                return Ok(Step::Done(born.ok_or_else(|| no_character(id))?));
             }
             Known::Fresh(next) => next,
             Known::OtherInput => return Err(OtherInput.into()),
@@ -119,7 +124,7 @@ pub(in super::super) async fn bear<'a>(
         let no_place = || Why::from(NotFound::of(NodeKind::PLACE, birth.place));
         let place = place.ok_or_else(no_place)?;
         let mut room = RoomCopy::of(&place);
-        let born = birth.character(&next.id, op, &attempt, room.clone());
+        let born = birth.character(op, &attempt, room.clone());
         let player = PlayerEntry::of(&born);
         room.players.push(player.clone());
 
@@ -127,16 +132,18 @@ pub(in super::super) async fn bear<'a>(
         newborn.mark.begins = Some(true);
         let mut there = Part::of_place(place);
         there.welcomes(player);
-        Ok(
-            match make::<CreateCharacterResult>(app, &attempt, op, &next, vec![newborn, there])
-                .await?
-            {
-                Carried::Given(Some(born)) => Step::Done(*born),
-                Carried::Given(None) => return Err(no_character(&next.id).into()),
-                Carried::Again => Step::Again,
-                Carried::Wait => Step::Wait,
+        let parts = vec![newborn, there];
+        match make::<CreateCharacterResult>(app, &attempt, op, &next, parts).await? {
+            Carried::Given(Some(born)) => Ok(Step::Done(*born)),
+            Carried::Given(None) => Err(no_character(&op.id).into()),
+            Carried::Again => Ok(Step::Again),
+            // Either another attempt isn't finished, or the character is there and its move is forgotten.
+            Carried::Wait => match characters(app).get_settled(&op.id).await? {
+                Some(born) if is_alive(&born) && born.input == op.input => Ok(Step::Done(born)),
+                Some(born) if is_alive(&born) => Err(OtherInput.into()),
+                _ => Ok(Step::Wait),
             },
-        )
+        }
     })
     .await
 }
@@ -155,28 +162,54 @@ pub async fn delete_character(
     };
     decide(read, |attempt: Attempt, (found, decided): (Option<CharacterDocument>, _)| async move {
         let deleted = || DeletedCharacter { id: NodeKind::CHARACTER.id(id) };
-        let next = match known(&cx, op, decided).await? {
+        let found = found.filter(|found| found.owner == owner);
+        let (op, known) = &deletion(cx, op, found.as_ref(), decided).await?;
+        let next = match known {
             Known::Committed(decided) => {
-                finish(&cx, &decided).await?;
+                finish(&cx, decided).await?;
                 return Ok(Step::Done(deleted()));
             }
             Known::Fresh(next) => next,
             Known::OtherInput => return Err(Error::internal("a deletion with an input").into()),
         };
-        let found = found.filter(|found| found.owner == owner);
         let found = found.ok_or_else(|| NotFound::of(NodeKind::CHARACTER, id))?;
         if !is_alive(&found) {
             return Ok(Step::Wait);
         }
         let place = place_of(&cx, &found).await?;
         let parts = farewell(found, place);
-        Ok(match make::<DeleteCharacterResult>(&cx, &attempt, op, &next, parts).await? {
+        Ok(match make::<DeleteCharacterResult>(&cx, &attempt, op, next, parts).await? {
             Carried::Given(_) => Step::Done(deleted()),
             Carried::Again => Step::Again,
             Carried::Wait => Step::Wait,
         })
     })
     .await
+}
+
+/// The op of a character's deletion, and whether it was decided before.
+///
+/// If the idempotency key that created a character is forgotten, another one can be created under the same `_id`, once the first
+/// one is deleted. The deletion of the second one is an op of its own.
+async fn deletion(
+    cx: Cx<'_>,
+    op: &Op,
+    found: Option<&CharacterDocument>,
+    decided: Option<MoveDocument>,
+) -> Result<(Op, Known)> {
+    let before = known(&cx, op, decided).await?;
+    let (Known::Committed(decided), Some(found)) = (&before, found) else {
+        return Ok((op.clone(), before));
+    };
+    if found.created_at < decided.at {
+        return Ok((op.clone(), before));
+    }
+    let created = found.created_at.timestamp_millis().to_string();
+    let id = cx.ids().derived(&["deleteCharacter again", &op.id, &created]);
+    let op = Op { id, ..op.clone() };
+    let decided = first_move(&cx, &op).await?;
+    let known = known(&cx, &op, decided).await?;
+    Ok((op, known))
 }
 
 /// The parts of a deletion: the place gets what the character carries, and its gold.

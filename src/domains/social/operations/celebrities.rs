@@ -17,7 +17,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use mongodb::bson::DateTime;
+use mongodb::bson::{DateTime, Document};
 
 use super::{
     super::{
@@ -127,6 +127,28 @@ pub(super) async fn followed(cx: Cx<'_>, own: &str) -> Result<Vec<EdgeDocument>>
     Ok(found)
 }
 
+/// Number of authors whose posts one command reads. MongoDB merges the posts of up to 200 values in order
+/// (`internalQueryMaxScansToExplode`); of more it reads all posts, and sorts them.
+const AUTHORS: usize = 100;
+
+/// The newest posts of these authors, as [`list_merged`] reads them, of however many.
+async fn newest(
+    cx: Cx<'_>,
+    authors: &[&str],
+    times: (DateTime, &Until),
+    seen: Option<&Document>,
+    wanted: usize,
+) -> Result<Vec<Shown>> {
+    let read = authors.chunks(AUTHORS).map(|some| list_merged(&cx, some, times, seen, wanted));
+    let found: Vec<Vec<PostDocument>> = try_join_all(read).await?;
+    let mut found: Vec<Shown> = found.into_iter().flatten().map(|post| post.shown).collect();
+    if authors.len() > AUTHORS {
+        found.sort_by(|one, other| (other.at, &other.id).cmp(&(one.at, &one.id)));
+        found.truncate(wanted);
+    }
+    Ok(found)
+}
+
 /// The posts of the followed authors that the caller may see after the position of the page, the newest first. Posts from
 /// before the caller followed the author are left out.
 ///
@@ -164,10 +186,8 @@ pub(super) async fn merged(
             return Ok(shown);
         }
         let wanted = page.wanted();
-        let found = list_merged(&cx, &authors, (since, &until), seen.as_ref(), wanted).await?;
-        let is_end = found.len() < wanted;
-        let mut posts: Vec<Shown> =
-            found.into_iter().map(|post: PostDocument| post.shown).collect();
+        let mut posts = newest(cx, &authors, (since, &until), seen.as_ref(), wanted).await?;
+        let is_end = posts.len() < wanted;
         if let Some(last) = posts.last() {
             until = Until::Beyond(last.at, last.id.clone());
         }

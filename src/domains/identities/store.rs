@@ -137,11 +137,12 @@ pub(super) async fn list_moved(
     from: DateTime,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<IdentityDocument>> {
+) -> Result<SweptPage<IdentityDocument>> {
     let since = doc! { "$gte": from, "$lt": before };
     let filter = doc! { "releasedAt": since, "movedTo": { "$exists": true } };
     let sort = doc! { "releasedAt": 1 };
-    identities(app).list(List { filter, sort, limit, ..List::default() }).await
+    let list = List { filter, sort, limit, ..List::default() };
+    identities(app).list_swept(("releasedAt", from), list).await
 }
 
 /// Removes the tombstones from before `before` that no unfinished change needs; returns how many.

@@ -1,5 +1,7 @@
 //! Runs the sweeps of the rooms, in one gateway at a time, and the rooms' own jobs, in every gateway. Follows the versions
-//! of documents that are in force.
+//! of documents that are in force, and compares the gateway's settings with those of the others.
+
+mod settings;
 
 use std::time::Duration;
 
@@ -15,6 +17,9 @@ use crate::{
     error::Error,
     flow::{Sweep, lease::Lease},
 };
+
+use settings::Comparison;
+pub use settings::disputed;
 
 /// The result of one pass of the sweeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -109,6 +114,24 @@ pub async fn follow_versions(app: App, stop: CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => {}
             () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
+/// Compares at intervals until `stop` the settings that must be the same in all gateways, in every gateway.
+pub async fn compare_settings(app: App, stop: CancellationToken) {
+    let mut comparison = Comparison::new(&app);
+    while !stop.is_cancelled() {
+        if let Err(error) = comparison.compare(&app).await {
+            tracing::warn!(
+                event = "settings_uncompared",
+                ?error,
+                "the settings couldn't be compared with those of other gateways; they are compared again"
+            );
+        }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(Comparison::pause(&app)) => {}
         }
     }
 }

@@ -24,6 +24,8 @@ use crate::{
 /// collections and changes nothing. While a gateway is busy, or within a minute of a crash, a rule may
 /// be broken temporarily; the sweeps of `serve` finish such flows.
 ///
+/// Warns on stderr of settings that differ among running gateways and must be the same in all.
+///
 /// Examples:
 ///     docgate check
 ///     docgate check --repair
@@ -66,6 +68,7 @@ impl Check {
         let checked = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
             preconditions::database_is_in_use(&app).await?;
+            warn_of_settings(&app, self.repair).await?;
             if self.repair {
                 sweep(&app).await?;
                 repair(&app).await?;
@@ -97,6 +100,20 @@ impl Check {
             }
         }
     }
+}
+
+/// Warns of settings that differ among running gateways and must be the same; with `repairs` also of those in which this
+/// command differs from them, because its sweeps do what theirs do.
+async fn warn_of_settings(app: &App, repairs: bool) -> Result<(), Failure> {
+    let disputed = background::disputed(app, repairs).await?;
+    if !disputed.is_empty() {
+        let who = if repairs { "this command and the gateways" } else { "gateways" };
+        terminal::remark(format_args!(
+            "warning: {who} on the database differ in settings that must be the same: {}",
+            disputed.join(", ")
+        ));
+    }
+    Ok(())
 }
 
 /// Sweeps until a pass finishes no flow. Between two passes there are two grace periods, because sweeps skip flows

@@ -77,6 +77,7 @@ pub(super) async fn serve(
     stop: CancellationToken,
 ) {
     let versions = tokio::spawn(background::follow_versions(app.clone(), stop.child_token()));
+    let settings = tokio::spawn(background::compare_settings(app.clone(), stop.child_token()));
     let sweeps = app
         .config()
         .background
@@ -103,8 +104,9 @@ pub(super) async fn serve(
             "a sweep was still running after the grace period; the next gateway continues it"
         );
     }
-    // It only reads.
+    // One only reads, and what the other writes runs out.
     versions.abort();
+    settings.abort();
     operators.end().await;
 }
 

@@ -130,7 +130,11 @@ impl Serve {
             operators.end().await;
             return is_prepared.map(|_stopped| ExitCode::SUCCESS);
         }
-        tracing::info!(event = "gateway_listening", "serving on http://{address}");
+        tracing::info!(
+            event = "gateway_listening",
+            gateway = app.name(),
+            "serving on http://{address}"
+        );
         gateway::serve(app, edge, (public, operators), stop).await;
         tracing::info!(event = "gateway_stopped", "stopped");
         Ok(ExitCode::SUCCESS)

@@ -4,7 +4,10 @@
 //! the category tree. Then the deadline of the holder's attempt guards its writes too, and the lease ends no
 //! earlier than one grace period after the attempt began.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use mongodb::bson::{DateTime, Document, doc};
 
@@ -30,6 +33,8 @@ document! {
         pub until: DateTime,
         /// Time up to which the work under the lease is done, for work that continues where it stopped.
         pub done?: DateTime,
+        /// Digests of settings, by key, if the lease is what its holder states of them.
+        pub settings?: BTreeMap<String, String>,
         /// Version of the document's shape. Documents of earlier releases don't have it.
         #[serde(default)]
         pub v: Version<1>,
@@ -120,7 +125,7 @@ impl Lease {
         }
         // Held by another, or never held: the first holder inserts it.
         let (name, holder) = (name.to_owned(), holder.clone());
-        let first = LeaseDocument { name, holder, until, done: None, v: Version };
+        let first = LeaseDocument { name, holder, until, done: None, settings: None, v: Version };
         Ok(leases.insert(first).await.decided()?.map(|()| lease(None)))
     }
 

@@ -49,6 +49,7 @@
 //! - [`Sweep`]: the clock and the result of one pass of a room's sweep, which finishes what was interrupted
 //! - [`decision`]: flows whose decider is inserted by the commit, and exists only if they were decided
 //! - [`lease`]: one holder at a time, until a deadline on the server's clock
+//! - [`agreement`]: what gateways state of the settings that must be the same in all of them
 //! - [`tree`]: documents that carry copies of their ancestors' values
 //!
 //! A caller must:
@@ -65,6 +66,7 @@
 //! [`Collection::begin_with`]: crate::mongo::Collection::begin_with
 //! [`Guarded::within`]: crate::mongo::guarded::Guarded::within
 
+pub mod agreement;
 mod attempt;
 mod change;
 mod decide;

@@ -1,4 +1,4 @@
-//! Background metrics: sweeps and tasks.
+//! Background metrics: sweeps, other gateways and tasks.
 
 use std::{
     sync::atomic::AtomicU64,
@@ -64,6 +64,27 @@ impl Sweeps {
     /// Counts a pass that failed.
     pub fn failed(&self, sweep: &'static str) {
         self.passes.get_or_create(&Pass { sweep, outcome: "failed" }).inc();
+    }
+}
+
+/// What this gateway knows of the others on its database.
+#[derive(Debug, Default)]
+pub struct Others {
+    differing: Gauge,
+}
+
+impl Others {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let others = Self::default();
+        let what =
+            "Other gateways on the database whose settings differ where all must have the same";
+        registry.register("settings_differ", what, others.differing.clone());
+        others
+    }
+
+    /// Notes the number of gateways whose settings differ.
+    pub fn differ(&self, gateways: usize) {
+        self.differing.set(i64::try_from(gateways).unwrap_or(i64::MAX));
     }
 }
 

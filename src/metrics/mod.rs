@@ -4,7 +4,7 @@
 //! - [`operations`]: operations by type and root field
 //! - [`request`]: what one request counts while it runs
 //! - [`database`]: commands, suggestions, connections, change streams
-//! - [`background`]: sweeps and tasks
+//! - [`background`]: sweeps, other gateways and tasks
 //! - [`histogram`]: a histogram that is observed without a lock
 //!
 //! The values of labels come from the schema or the code, never from a client. Counting a request takes no lock and
@@ -24,7 +24,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use background::{Sweeps, Tasks};
+use background::{Others, Sweeps, Tasks};
 use database::{Batches, Commands, Pool, Streams, Suggestions};
 use operations::{OperationType, Operations};
 use request::Refusals;
@@ -46,6 +46,7 @@ pub struct Metrics {
     pool: Pool,
     streams: Streams,
     sweeps: Sweeps,
+    others: Others,
     tasks: Tasks,
 }
 
@@ -93,6 +94,7 @@ impl Default for Metrics {
             pool: Pool::register(&mut registry),
             streams: Streams::register(&mut registry),
             sweeps: Sweeps::register(&mut registry),
+            others: Others::register(&mut registry),
             tasks: Tasks::register(&mut registry),
             registry,
         }
@@ -168,6 +170,11 @@ impl Metrics {
     /// Sweeps.
     pub fn sweeps(&self) -> &Sweeps {
         &self.sweeps
+    }
+
+    /// Other gateways.
+    pub fn others(&self) -> &Others {
+        &self.others
     }
 
     /// Running tasks.

@@ -12,6 +12,7 @@ mod midnight;
 mod output;
 mod person;
 mod preconditions;
+mod settings;
 mod versions;
 mod whole_shop;
 

@@ -1,11 +1,12 @@
 // The cart, and the checkout with the address.
 
-import { type FormEvent, useEffect, useState } from "react";
-import { type Address, useCart } from "../cart";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { type Address, titleOf, useCart } from "../cart";
 import { useQuery } from "../data";
 import { type CartData, ShippingMethods } from "../operations";
 import { Link, go } from "../router";
-import { Heading, Picture, Totals, deliveryPrice, productPath, titleOf } from "../ui";
+import { saveAddress, savedAddress } from "../storage";
+import { Heading, Picture, State, Totals, deliveryPrice, productPath } from "../ui";
 
 /** One change at a time, and what came of the last one. */
 function useChange() {
@@ -20,26 +21,14 @@ function useChange() {
 }
 
 export function CartPage() {
-  const { cart, acceptPrices, setQuantity } = useCart();
+  const { cart, setQuantity } = useCart();
   const { told, isBusy, run } = useChange();
-  if (!cart || cart.lines.length === 0) {
-    return (
-      <>
-        <Heading text="Your cart" />
-        <p className="notice">It is empty. <Link to="/">Look around</Link></p>
-      </>
-    );
-  }
+  if (!cart || cart.lines.length === 0) return <NoCart title="Your cart" />;
   return (
     <>
       <Heading text="Your cart" />
       {told && <p className="notice bad" role="alert">{told}</p>}
-      {cart.lines.some(({ priceChanged }) => priceChanged) && (
-        <p className="notice" role="status">
-          A price has changed since you chose.{" "}
-          <button type="button" onClick={() => run(acceptPrices)}>Accept the new prices</button>
-        </p>
-      )}
+      <NewPrices of={cart} />
       <div className="columns cart">
         <ul className="lines">
           {cart.lines.map((line) => (
@@ -82,6 +71,45 @@ export function CartPage() {
         </aside>
       </div>
     </>
+  );
+}
+
+/** Stands in the place of a cart without lines: it is on its way, or empty, or has ended. */
+function NoCart({ title }: { title: string }) {
+  const { ended, load, status } = useCart();
+  const lookAround = <Link to="/">Look around</Link>;
+  return (
+    <>
+      <Heading text={title} />
+      <State isLoading={status === "loading"} what="your cart" />
+      {status === "ordering" && <p className="notice" role="status">Your order is being placed …</p>}
+      {status === "failed" && (
+        <p className="notice bad" role="alert">
+          Your cart can't be loaded now. <button type="button" onClick={load}>Try again</button>
+        </p>
+      )}
+      {status === "ready" && (
+        <p className="notice" role="status">
+          {!ended && <>It is empty. {lookAround}</>}
+          {ended?.orderId && <>Your order was placed. <Link to={`/order/${ended.orderId}`}>See it</Link></>}
+          {ended && !ended.orderId && <>Your cart has expired, because nothing was changed in it for a while. {lookAround}</>}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Says that prices of the cart have changed, and takes over the new ones. */
+function NewPrices({ of: { lines } }: { of: CartData }) {
+  const { acceptPrices } = useCart();
+  const { told, isBusy, run } = useChange();
+  if (!lines.some(({ priceChanged }) => priceChanged)) return null;
+  return (
+    <p className="notice" role="status">
+      A price has changed since you chose.{" "}
+      <button type="button" disabled={isBusy} onClick={() => run(acceptPrices)}>Accept the new prices</button>
+      {told && <span className="bad"> {told}</span>}
+    </p>
   );
 }
 
@@ -145,7 +173,13 @@ function useDelivery(cart: CartData, country: string) {
   const wanted = isOffered ? present : methods[0]?.shippingMethod;
   const hasNone = !isLoading && data?.shippingMethods?.length === 0;
   const isWithout = !cart.quote && (hasNone || without === country);
-  const choose = (method: string) => run(() => setShippingMethod(method, country));
+  // Two tabs with different countries would take it from each other for ever.
+  const chosenFor = useRef<string | null>(null);
+  const isTaken = cart.quote?.isCurrent === true && cart.quote.country !== country && chosenFor.current === country;
+  const choose = (method: string) => {
+    chosenFor.current = country;
+    return run(() => setShippingMethod(method, country));
+  };
   const skip = () =>
     run(async () => {
       const refused = cart.quote ? await removeShippingMethod() : null;
@@ -153,13 +187,13 @@ function useDelivery(cart: CartData, country: string) {
       return refused;
     });
   useEffect(() => {
-    if (wanted && !isLoading && !isChosen) choose(wanted);
+    if (wanted && !isLoading && !isChosen && !isTaken) choose(wanted);
     // A method that is refused isn't tried again by itself.
   }, [wanted, country, isLoading, isChosen]);
   return {
     methods,
     method: isChosen ? present : undefined,
-    told: error ?? told,
+    told: error ?? told ?? (isTaken ? TAKEN : null),
     isBusy,
     canSkip: !isLoading && !isChosen && !isWithout && (hasNone || error !== null || told !== null),
     // Nothing is ordered for another country than that of the address.
@@ -168,6 +202,8 @@ function useDelivery(cart: CartData, country: string) {
     skip,
   };
 }
+
+const TAKEN = "Another tab of the shop has chosen a delivery to another country. Please choose one for this one.";
 
 function Delivery({ of: { methods, method, told, isBusy, canSkip, choose, skip } }: { of: ReturnType<typeof useDelivery> }) {
   return (
@@ -192,14 +228,15 @@ function Delivery({ of: { methods, method, told, isBusy, canSkip, choose, skip }
 
 export function CheckoutPage() {
   const { cart } = useCart();
-  return cart && cart.lines.length > 0 ? <CheckoutForm of={cart} /> : <CartPage />;
+  return cart && cart.lines.length > 0 ? <CheckoutForm of={cart} /> : <NoCart title="Check out" />;
 }
 
 function CheckoutForm({ of: cart }: { of: CartData }) {
   const { checkOut } = useCart();
-  const [address, setAddress] = useState<Address>({ name: "", street: "", city: "", country: "DE" });
+  const [address, setAddress] = useState<Address>(() => ({ name: "", street: "", city: "", country: "DE", ...savedAddress() }));
   const delivery = useDelivery(cart, address.country);
   const { told, isBusy, run } = useChange();
+  useEffect(() => saveAddress(address), [address]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     run(async () => {
@@ -225,6 +262,7 @@ function CheckoutForm({ of: cart }: { of: CartData }) {
   return (
     <>
       <Heading text="Check out" />
+      <NewPrices of={cart} />
       <form className="columns cart" onSubmit={submit}>
         <div>
           <fieldset className="address">
@@ -261,6 +299,7 @@ function CheckoutForm({ of: cart }: { of: CartData }) {
           {cart.total.minorUnits > 0 && (
             <p className="hint">This demo takes no cards. The voucher <strong>GIFT</strong> pays for the goods: enter it in <Link to="/cart">the cart</Link>. Standard delivery is free.</p>
           )}
+          <p><Link to="/cart">Change the cart</Link></p>
           {told && <p className="notice bad" role="alert">{told}</p>}
           <button className="main" disabled={isBusy || !delivery.isReady}>{isBusy ? "Placing the order …" : "Place the order"}</button>
         </aside>

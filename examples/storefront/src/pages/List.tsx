@@ -17,14 +17,15 @@ const FILTERS = ["type", "price", "by", "property"] as const;
 
 export function ListPage({ category, parameters }: { category: string | null; parameters: URLSearchParams }) {
   const variables = listVariables(category, parameters);
-  const { data, error, isLoading } = useQuery(List, variables);
+  const { data, error, isInvalid, isLoading } = useQuery(List, variables, { isKept: true });
   const found = data?.category;
   const words = parameters.get("q");
   const person = data?.person;
   const isOfPerson = !category && variables.hasPerson;
+  if (isInvalid) return <Missing />;
   if (data && !isLoading && ((category && !found) || (isOfPerson && !person))) return <Missing />;
   const whole = isOfPerson ? (person && `Works of ${person.name}`) : category ? found?.name : "New in the shop";
-  const title = words ? `Results for ${words}` : (whole ?? "…");
+  const title = words ? `Results for ${words}` : (whole ?? (error ? "Not available" : undefined));
   const isNarrowed = FILTERS.some((name) => parameters.has(name)) || parameters.get("sort") === "RATING";
   const total = isNarrowed ? null : data?.products.totalCount;
   return (
@@ -42,7 +43,7 @@ export function ListPage({ category, parameters }: { category: string | null; pa
         <section aria-label="Products" aria-busy={isLoading}>
           {hasOrders(category, parameters) && <Sort parameters={parameters} />}
           <State error={error} isLoading={isLoading && !data} what="products" />
-          {data && <Results key={JSON.stringify(variables.where)} first={data.products} variables={variables} words={words} />}
+          {data && <Results key={JSON.stringify(variables.where)} first={data.products} variables={variables} words={words} isOld={isLoading} />}
         </section>
       </div>
     </>
@@ -54,13 +55,17 @@ interface ResultsOf {
   variables: { where: object } & Record<string, unknown>;
   /** What was searched. */
   words: string | null;
+  /** Whether the products are those of the conditions before. */
+  isOld: boolean;
 }
 
+/** The pages of a list that were loaded, by the first one. So who returns to the list finds them. */
+const loaded = new WeakMap<Result["products"], Result["products"][]>();
+
 /** Products, and a button for more of them. */
-function Results({ first, variables, words }: ResultsOf) {
-  const [pages, setPages] = useState([first]);
+function Results({ first, variables, words, isOld }: ResultsOf) {
+  const pages = loaded.get(first) ?? [first];
   const [state, setState] = useState({ isLoading: false, error: null as string | null });
-  useEffect(() => setPages([first]), [first]);
   const products = pages.flatMap(({ nodes }) => nodes);
   const end = pages.at(-1)?.pageInfo;
   const more = async () => {
@@ -68,7 +73,7 @@ function Results({ first, variables, words }: ResultsOf) {
     try {
       const next = { ...variables, hasCategory: false, hasPerson: false, after: end?.endCursor } as never;
       const { products } = await request(List, next);
-      setPages([...pages, products]);
+      loaded.set(first, [...pages, products]);
       setState({ isLoading: false, error: null });
     } catch (fault) {
       setState({ isLoading: false, error: (fault as Error).message });
@@ -80,7 +85,7 @@ function Results({ first, variables, words }: ResultsOf) {
       <Cards of={products} />
       <State error={state.error} isLoading={state.isLoading} what="more" />
       {end?.hasNextPage && (
-        <button type="button" className="more" onClick={more} disabled={state.isLoading}>Show more</button>
+        <button type="button" className="more" onClick={more} disabled={isOld || state.isLoading}>Show more</button>
       )}
     </>
   );

@@ -1,10 +1,11 @@
 // An order as it is now, and the orders that were placed in this browser.
 
+import { titleOf } from "../cart";
 import { useLive, useQuery } from "../data";
 import { OrderChanged, type OrderData, Orders } from "../operations";
 import { Link } from "../router";
 import { savedOrders } from "../storage";
-import { Heading, State, Totals, capital, day, titleOf } from "../ui";
+import { Heading, State, Totals, capital, day } from "../ui";
 import { Missing } from "./List";
 
 const COUNTRIES = new Intl.DisplayNames("en", { type: "region" });

@@ -13,13 +13,14 @@ type Data = NonNullable<ResultOf<typeof Product>["product"]>;
 type Choice = Data["variants"][number];
 
 export function ProductPage({ by }: { by: { sku: string } | { slug: string } }) {
-  const { data, error, isLoading } = useQuery(Product, { by });
+  const { data, error, isInvalid, isLoading } = useQuery(Product, { by }, { isKept: true });
   const product = data?.product;
   const slug = "slug" in by ? by.slug : null;
   useEffect(() => {
     // The product has another slug now.
     if (product && slug && product.formerSlugs.includes(slug)) go(productPath(product), true);
   }, [product, slug]);
+  if (isInvalid) return <Missing />;
   if (error || !data) return <State error={error} isLoading={isLoading} what="the product" />;
   if (!product) return isLoading ? <State isLoading what="the product" /> : <Missing />;
   return <Details key={product.sku} of={product} asked={"sku" in by ? by.sku : null} />;

@@ -14,6 +14,9 @@ export interface Loaded<Result> {
   isLoading: boolean;
 }
 
+/** What is known of a query, and how to send it again. */
+export type Queried<Result> = Loaded<Result> & { again(): void };
+
 /** Results for the way back to a page, by the body of their request. The newest come last. */
 const kept = new Map<string, { data: unknown; at: number }>();
 
@@ -40,13 +43,15 @@ export function useQuery<Result, Variables>(
   document: TadaDocumentNode<Result, Variables>,
   variables: Variables,
   { isKept = false } = {},
-): Loaded<Result> {
+): Queried<Result> {
   const body = bodyOf(document, variables);
   const known = isKept ? recall<Result>(body) : null;
   // `of` is the body of the request by which it was loaded.
   const [{ of, ...loaded }, setLoaded] = useState<Loaded<Result> & { of: string }>(
     { of: body, data: null, error: null, isLoading: true, ...known },
   );
+  const [attempt, setAttempt] = useState(1);
+  const again = () => setAttempt(attempt + 1);
   useEffect(() => {
     const known = isKept ? recall<Result>(body) : null;
     if (known) return setLoaded({ of: body, ...known });
@@ -64,9 +69,9 @@ export function useQuery<Result, Variables>(
       },
     );
     return () => abort.abort();
-  }, [document, body, isKept]);
+  }, [document, body, isKept, attempt]);
   // Other variables are rendered before the effect asks for them.
-  return of === body ? loaded : known ?? { data: loaded.data, error: null, isLoading: true };
+  return { ...(of === body ? loaded : known ?? { data: loaded.data, error: null, isLoading: true }), again };
 }
 
 /** The newest result of a subscription. `hasEnded` without data: there is nothing to follow. */

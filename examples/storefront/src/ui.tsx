@@ -120,9 +120,20 @@ export function Totals({ of: charges, tax, refunded, total, testId }: {
 export const deliveryPrice = ({ shipping }: ChargesData) =>
   shipping.minorUnits > 0 ? shipping.formatted : "free";
 
-/** What goes wrong or takes its time. */
-export function State({ error, isLoading, what }: { error?: string | null; isLoading: boolean; what: string }) {
-  if (error) return <p className="notice bad" role="alert">{error}</p>;
+/** What goes wrong or takes its time. `again` is another try. */
+export function State({ error, isLoading, what, again }: {
+  error?: string | null;
+  isLoading: boolean;
+  what: string;
+  again?: () => void;
+}) {
+  if (error) {
+    return (
+      <p className="notice bad" role="alert">
+        {error} {again && <button type="button" onClick={() => (focusHeading(), again())}>Try again</button>}
+      </p>
+    );
+  }
   return isLoading ? <p className="notice" role="status">Loading {what} …</p> : null;
 }
 
@@ -138,12 +149,16 @@ export function Heading({ children, text }: { children?: ReactNode; text?: strin
   return <h1 ref={heading} tabIndex={-1}>{children ?? text ?? "…"}</h1>;
 }
 
+/** Takes the focus from what is about to leave the page, or has left it. */
+export const focusHeading = () => document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+
 /** A button that puts a product into the cart, and says what came of it. */
 export function AddToCart({ sku, isOut }: { sku: string; isOut: boolean }) {
   const { add } = useCart();
   const [told, setTold] = useState<string | null>(null);
   const [state, setState] = useState<"ready" | "busy" | "done">("ready");
   const put = async () => {
+    if (state === "busy") return;
     setState("busy");
     const refusal = await add(sku);
     setTold(refusal);
@@ -151,7 +166,7 @@ export function AddToCart({ sku, isOut }: { sku: string; isOut: boolean }) {
   };
   return (
     <div className="add">
-      <button type="button" className="main" onClick={put} disabled={isOut || state === "busy"}>
+      <button type="button" className="main" onClick={put} disabled={isOut} aria-disabled={state === "busy"}>
         {isOut ? "Sold out" : "Add to cart"}
       </button>
       <p role="status">

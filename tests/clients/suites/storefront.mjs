@@ -40,10 +40,12 @@ export async function run(checks) {
     await visit("a variant is chosen with its price, stock and picture", "/shop", variants);
     await visit("the text of a picture that can't be shown stands in its place", "/shop", failedPicture);
     await visit("an address that nothing can have shows that nothing is there", "/shop/product/No%20Slug", nothing);
+    await visit("a page that couldn't be loaded is there after another try", "/shop/c/music", retried);
     await visit("a cart isn't called empty while it loads, or when it can't be loaded", "/shop/sku/ALB-00007", loading);
     await visit("a cart that is gone says so, and the next product begins another one", "/shop/sku/ALB-00007", gone);
     await visit("another tab follows the cart and its checkout", "/shop/sku/ALB-00002", tabs);
     await visit("a new price shows at the checkout, and is accepted there", "/shop", newPrice);
+    await visit("keys find the focus where it was, or at the heading", "/shop/sku/ALB-00002", focus);
     await visit("the checkout keeps the address over a way to the cart and a reload", "/shop/sku/ALB-00008", keptAddress);
     await visit("a guest buys with a voucher, and sees the order by its number", "/shop/sku/ALB-00002", buy);
     await visit("an order whose answer was lost is found by the next try", "/shop/sku/ALB-00002", unanswered);
@@ -283,6 +285,24 @@ async function nothing(page) {
   await page.getByRole("heading", { name: "Not found" }).waitFor();
 }
 
+/** An answer that isn't worth another try without the shopper. */
+const OUT_OF_ORDER = {
+  contentType: "application/json",
+  body: JSON.stringify({ errors: [{ message: "out of order" }] }),
+};
+
+async function retried(page) {
+  await page.locator(CARDS).first().waitFor();
+  for (const [path, shown] of [["c/music", CARDS], ["sku/ALB-00001", ".product h1"], ["site/en/delivery", ".prose"]]) {
+    await page.route("**/graphql", (route) => route.fulfill(OUT_OF_ORDER));
+    await page.goto(`${world.url}/shop/${path}`);
+    await page.getByRole("alert").getByText("out of order").waitFor();
+    await page.unroute("**/graphql");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator(shown).first().waitFor();
+  }
+}
+
 async function loading(page, picture) {
   await fill(page, "ALB-00007");
   await page.locator(".lines li").waitFor();
@@ -302,10 +322,7 @@ async function loading(page, picture) {
   await page.locator(".lines li").waitFor();
   await page.getByTestId("cart-count").getByText("1", { exact: true }).waitFor();
   await page.unroute("**/graphql");
-  const answer = JSON.stringify({ errors: [{ message: "out of order" }] });
-  await page.route("**/graphql", (route) =>
-    isFrame(route) ? route.fulfill({ contentType: "application/json", body: answer }) : route.fallback(),
-  );
+  await page.route("**/graphql", (route) => (isFrame(route) ? route.fulfill(OUT_OF_ORDER) : route.fallback()));
   await page.reload();
   await page.getByRole("alert").getByText("Your cart can't be loaded now").waitFor();
   await page.unroute("**/graphql");
@@ -375,6 +392,40 @@ async function newPrice(page, picture) {
   await page.getByRole("button", { name: "Accept the new prices" }).click();
   await page.locator(".sums").getByText("€11.00").first().waitFor();
   await page.getByText("A price has changed").waitFor({ state: "detached" });
+}
+
+async function focus(page) {
+  const isAt = (locator) => eventually(page, (element) => document.activeElement === element, locator);
+  const isAtHeading = () => eventually(page, () => document.activeElement.tagName === "H1");
+  const press = async (locator, key = "Enter") => {
+    const element = await locator.elementHandle();
+    await element.press(key);
+    return element;
+  };
+  await receive("ALB-00002");
+  await page.reload();
+  const add = await press(page.getByRole("button", { name: "Add to cart" }));
+  await page.getByText("In your cart.").waitFor();
+  await isAt(add);
+  await page.goto(`${world.url}/shop/cart`);
+  const quantity = await press(page.getByRole("combobox", { name: /^Quantity of/ }), "ArrowDown");
+  await quantity.press("ArrowDown");
+  await page.getByTestId("cart-count").getByText("3", { exact: true }).waitFor();
+  await isAt(quantity);
+  await page.getByLabel("Voucher").fill("gift");
+  await press(page.getByLabel("Voucher"));
+  await page.getByTestId("total").getByText("€0.00").waitFor();
+  await isAtHeading();
+  await page.goto(`${world.url}/shop/checkout`);
+  await press(page.getByRole("radio", { name: /^Standard delivery/, checked: true }), "ArrowDown");
+  await isAt(await page.getByRole("radio", { name: /^Express delivery/, checked: true }).elementHandle());
+  await page.goto(`${world.url}/shop/cart`);
+  await press(page.getByRole("button", { name: /^Remove / }).first());
+  await page.getByText("It is empty.").waitFor();
+  await isAtHeading();
+  await page.goto(`${world.url}/shop`);
+  await press(page.getByRole("button", { name: "Show more" }));
+  await isAt(await page.locator(CARDS).nth(24).elementHandle());
 }
 
 async function keptAddress(page) {

@@ -53,13 +53,13 @@ export function OrderPage({ id }: { id: string }) {
 
 export function OrdersPage() {
   const ids = savedOrders();
-  const { data, error, isLoading } = useQuery(Orders, { ids });
+  const { data, error, isLoading, again } = useQuery(Orders, { ids });
   const orders = data?.nodes.filter((node) => node?.__typename === "Order") ?? [];
   return (
     <>
       <Heading text="Your orders" />
       <p className="hint">Orders that were placed in this browser.</p>
-      <State error={error} isLoading={isLoading} what="your orders" />
+      <State error={error} isLoading={isLoading} what="your orders" again={again} />
       {data && orders.length === 0 && <p className="notice">There are none yet. <Link to="/">Look around</Link></p>}
       <ul className="orders">
         {orders.map((order) => (

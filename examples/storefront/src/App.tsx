@@ -1,6 +1,6 @@
 // The frame of every page, and which page an address shows.
 
-import { type ReactNode, useEffect, useRef } from "react";
+import type { ReactNode } from "react";
 import { Search } from "./Search";
 import { placeOf, productAt } from "./address";
 import { useCart } from "./cart";
@@ -23,7 +23,7 @@ function page(path: string, parameters: URLSearchParams): ReactNode {
       return <ListPage key={key} category={`/${key}`} parameters={parameters} />;
     case "product":
     case "sku":
-      return <ProductPage by={productAt(place)} />;
+      return <ProductPage key={path} by={productAt(place)} />;
     case "cart":
       return <CartPage />;
     case "checkout":
@@ -41,23 +41,16 @@ function page(path: string, parameters: URLSearchParams): ReactNode {
 
 export function App() {
   const { path, parameters } = useAddress();
-  const { count, menu } = useCart();
-  const shown = useRef(path);
-  useEffect(() => {
-    if (shown.current === path) return;
-    shown.current = path;
-    // Headings take the focus from the second page on.
-    document.body.dataset.moved = "true";
-    window.scrollTo(0, 0);
-  }, [path]);
+  const { count, menu, status } = useCart();
+  const isKnown = status === "ready";
   return (
     <>
       <a className="skip" href="#main">To the content</a>
       <header className="top">
         <Link to="/" className="brand"><img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width="32" height="32" /> Larkham</Link>
         <Search />
-        <Link to="/cart" className="cart-link" aria-label={`Cart, ${count} ${count === 1 ? "piece" : "pieces"}`}>
-          Cart <span className="badge" data-testid="cart-count">{count}</span>
+        <Link to="/cart" className="cart-link" aria-label={isKnown ? `Cart, ${count} ${count === 1 ? "piece" : "pieces"}` : "Cart"}>
+          Cart <span className="badge" data-testid="cart-count">{isKnown ? count : "…"}</span>
         </Link>
         <nav className="menu" aria-label="Departments">
           {menu.map((department) => (

@@ -108,6 +108,7 @@ export function Search() {
         id={`${id}-text`}
         type="search"
         value={text}
+        maxLength={100}
         placeholder="Titles, tracks, people"
         autoComplete="off"
         role="combobox"

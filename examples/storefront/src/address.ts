@@ -9,7 +9,16 @@ export const here = () => location.pathname.slice(BASE.length).replace(/\/$/, ""
 /** Path and parameters of an address; the path begins with a slash. */
 export function partsOf(address: string): { path: string; parameters: URLSearchParams } {
   const [path = "", search] = address.split("?");
-  return { path: decodeURI(path) || "/", parameters: new URLSearchParams(search) };
+  return { path: decoded(path) || "/", parameters: new URLSearchParams(search) };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    // Nothing is at an address that can't be decoded.
+    return path;
+  }
 }
 
 /** The kind of page at a path, and what is shown on it. */
@@ -20,7 +29,7 @@ export function placeOf(path: string): { kind: string; key: string } {
 
 /** The product of a place of the kind `sku` or `product`. */
 export const productAt = ({ kind, key }: { kind: string; key: string }) =>
-  kind === "sku" ? { sku: decodeURIComponent(key) } : { slug: key };
+  kind === "sku" ? { sku: key } : { slug: key };
 
 export const ORDERS = {
   NEWEST: "Newest first",

@@ -38,11 +38,16 @@ interface Answer<Result> {
 }
 
 /** Error of a request that docgate refused or didn't answer. */
-export class RequestError extends Error {}
+export class RequestError extends Error {
+  constructor(message: string, readonly code?: string) {
+    super(message);
+  }
+}
 
 const ATTEMPTS = 3;
 
-const bodyOf = (document: unknown, variables: unknown) => JSON.stringify({ query: textOf(document), variables });
+/** What is sent for an operation. */
+export const bodyOf = (document: unknown, variables: unknown) => JSON.stringify({ query: textOf(document), variables });
 
 /** Answers to what was asked before the app was there, by the body of the request. Each is used once. */
 const early = new Map<string, Promise<Answer<never> | null>>();
@@ -77,7 +82,8 @@ export async function request<Result, Variables>(
     if (data && !errors) return data;
     const isRetryable = !answer || errors?.some(({ extensions }) => extensions?.retryable);
     if (!isRetryable || attempt === ATTEMPTS) {
-      throw new RequestError(errors?.[0]?.message ?? "The shop can't be reached. Please try again.");
+      const [error] = errors ?? [];
+      throw new RequestError(error?.message ?? "The shop can't be reached. Please try again.", error?.extensions?.code);
     }
     await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** attempt));
   }

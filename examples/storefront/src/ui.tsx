@@ -3,7 +3,7 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useCart } from "./cart";
 import type { CardData, ChargesData, OrderData, PictureData } from "./operations";
-import { Link } from "./router";
+import { Link, hasMoved } from "./router";
 
 /** The address of a product's page. */
 export const productPath = ({ sku, slug }: { sku: string; slug: string | null }) =>
@@ -16,10 +16,6 @@ export const capital = (text: string) => text.charAt(0).toUpperCase() + text.sli
 
 const DATE = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 export const day = (time: string) => DATE.format(new Date(time));
-
-/** A title with the values of the variant's options, if it is of a variant. */
-export const titleOf = ({ title, variantTitle }: { title: string; variantTitle: string | null }) =>
-  variantTitle ? `${title}, ${variantTitle}` : title;
 
 /** A picture in the width that its place needs. Its text stands for one that fails, and a sign where there is none. */
 export function Picture({ of, sizes, isFirst }: { of: PictureData | null | undefined; sizes: string; isFirst?: boolean }) {
@@ -124,22 +120,37 @@ export function Totals({ of: charges, tax, refunded, total, testId }: {
 export const deliveryPrice = ({ shipping }: ChargesData) =>
   shipping.minorUnits > 0 ? shipping.formatted : "free";
 
-/** What goes wrong or takes its time. */
-export function State({ error, isLoading, what }: { error?: string | null; isLoading: boolean; what: string }) {
-  if (error) return <p className="notice bad" role="alert">{error}</p>;
+/** What goes wrong or takes its time. `again` is another try. */
+export function State({ error, isLoading, what, again }: {
+  error?: string | null;
+  isLoading: boolean;
+  what: string;
+  again?: () => void;
+}) {
+  if (error) {
+    return (
+      <p className="notice bad" role="alert">
+        {error} {again && <button type="button" onClick={() => (focusHeading(), again())}>Try again</button>}
+      </p>
+    );
+  }
   return isLoading ? <p className="notice" role="status">Loading {what} …</p> : null;
 }
 
-/** The heading of a page. It takes the focus when the page is opened, and names the tab. */
-export function Heading({ children, text }: { children?: ReactNode; text: string }) {
+/** The heading of a page. It takes the focus when the page is opened, and names the tab. Without a text it isn't known yet. */
+export function Heading({ children, text }: { children?: ReactNode; text?: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${text} – Larkham`;
-    // Not at the start: whoever opens the shop begins at its top.
-    if (document.body.dataset.moved) heading.current?.focus({ preventScroll: true });
+    document.title = text ? `${text} – Larkham` : "Larkham";
+    // Not at the start: whoever opens the shop begins at its top. And not while somebody types.
+    const isTyping = document.activeElement?.matches("input, select");
+    if (hasMoved() && !isTyping) heading.current?.focus({ preventScroll: true });
   }, [text]);
-  return <h1 ref={heading} tabIndex={-1}>{children ?? text}</h1>;
+  return <h1 ref={heading} tabIndex={-1}>{children ?? text ?? "…"}</h1>;
 }
+
+/** Takes the focus from what is about to leave the page, or has left it. */
+export const focusHeading = () => document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
 
 /** A button that puts a product into the cart, and says what came of it. */
 export function AddToCart({ sku, isOut }: { sku: string; isOut: boolean }) {
@@ -147,6 +158,7 @@ export function AddToCart({ sku, isOut }: { sku: string; isOut: boolean }) {
   const [told, setTold] = useState<string | null>(null);
   const [state, setState] = useState<"ready" | "busy" | "done">("ready");
   const put = async () => {
+    if (state === "busy") return;
     setState("busy");
     const refusal = await add(sku);
     setTold(refusal);
@@ -154,7 +166,7 @@ export function AddToCart({ sku, isOut }: { sku: string; isOut: boolean }) {
   };
   return (
     <div className="add">
-      <button type="button" className="main" onClick={put} disabled={isOut || state === "busy"}>
+      <button type="button" className="main" onClick={put} disabled={isOut} aria-disabled={state === "busy"}>
         {isOut ? "Sold out" : "Add to cart"}
       </button>
       <p role="status">

@@ -28,6 +28,8 @@ export class Page {
   foreign = [];
   /** What it complained of: exceptions, errors on the console, breaches of its content policy. */
   faults = [];
+  #url;
+  #context;
 
   /**
    * Opens a path of the gateway, which is the demo's if none is named, in a window of this size.
@@ -41,13 +43,27 @@ export class Page {
     }
     const own = new Page();
     own.browser = await chromium.launch({ executablePath: EXECUTABLE, args: OPTIONS });
-    own.page = await own.browser.newPage({ viewport });
+    own.#url = url;
+    own.#context = await own.browser.newContext({ viewport });
     // By itself a page waits for 30 seconds, which is short beside other suites.
-    own.page.context().setDefaultTimeout(300_000);
-    own.#watch(new URL(url).host);
+    own.#context.setDefaultTimeout(300_000);
+    own.page = await own.#newPage();
     if (held) await own.#hold(`${url}${held}`);
     await own.page.goto(`${url}${path}`);
     return own;
+  }
+
+  /** Opens a path of the gateway in another tab of the same browser. */
+  async another(path) {
+    const page = await this.#newPage();
+    await page.goto(`${this.#url}${path}`);
+    return page;
+  }
+
+  async #newPage() {
+    const page = await this.#context.newPage();
+    this.#watch(page);
+    return page;
   }
 
   async #hold(address) {
@@ -55,16 +71,17 @@ export class Page {
     await this.page.route(address, (route) => released.then(() => route.continue()));
   }
 
-  #watch(host) {
+  #watch(page) {
+    const { host } = new URL(this.#url);
     const asked = (address) => {
       const { protocol, host: other } = new URL(address);
       const isInside = ["data:", "blob:", "about:"].includes(protocol);
       if (!isInside && other !== host) this.foreign.push(address);
     };
-    this.page.on("request", (request) => asked(request.url()));
-    this.page.on("websocket", (socket) => asked(socket.url()));
-    this.page.on("pageerror", (fault) => this.faults.push(String(fault)));
-    this.page.on("console", (message) => {
+    page.on("request", (request) => asked(request.url()));
+    page.on("websocket", (socket) => asked(socket.url()));
+    page.on("pageerror", (fault) => this.faults.push(String(fault)));
+    page.on("console", (message) => {
       if (message.type() === "error") this.faults.push(message.text());
     });
   }

@@ -31,6 +31,14 @@ export async function receive(sku, quantity = 5) {
   return (await field(mutation, { sku, quantity, idempotencyKey: idempotencyKey() }, merchant)).available;
 }
 
+/** A product costs this much from now on. */
+export function reprice(sku, retail) {
+  const mutation = `mutation($sku: ID!, $retail: Long!) {
+    setProductPrice(input: {sku: $sku, retail: $retail}) { ... on Product { sku } ... on UserError { code message } }
+  }`;
+  return field(mutation, { sku, retail }, merchant);
+}
+
 /** A new account of the shopper with this much money in it. */
 export async function account(minorUnits = 1_000_000) {
   const mutation = `mutation($idempotencyKey: ID!) {

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { CannotRun } from "../kit/checks.mjs";
 import { Page } from "../kit/browser.mjs";
 import { PHONE, fitsItsWidth } from "../kit/phone.mjs";
-import { ADDRESS, receive } from "../kit/shop.mjs";
+import { ADDRESS, newProduct, receive, reprice } from "../kit/shop.mjs";
 import { field, world } from "../kit/world.mjs";
 
 export const title = "The example storefront in Chromium";
@@ -25,7 +25,7 @@ export async function run(checks) {
         const own = await Page.open(path, { viewport });
         try {
           const picture = (what) => own.picture(`storefront-${name}-${what}`);
-          await steps(own.page, picture, isPhone);
+          await steps(own.page, picture, isPhone, (path) => own.another(path));
           own.assertClean();
         } finally {
           await own.close();
@@ -33,11 +33,20 @@ export async function run(checks) {
       });
     await visit("a first page asks docgate twice at most", "/shop", firstPage);
     await visit("facets narrow a list, and a list is sorted and continued", "/shop/c/music", browse);
+    await visit("the way back to a list shows it as it was left", "/shop", back);
     await visit("the works of a person are listed, and narrow a category in any order", "/shop/sku/ALB-00001", works);
     await visit("search suggests while somebody types, and is used by keys", "/shop", search);
     await visit("a product shows its live stock and its comments", "/shop/sku/ALB-00001", product);
     await visit("a variant is chosen with its price, stock and picture", "/shop", variants);
     await visit("the text of a picture that can't be shown stands in its place", "/shop", failedPicture);
+    await visit("an address that nothing can have shows that nothing is there", "/shop/product/No%20Slug", nothing);
+    await visit("a page that couldn't be loaded is there after another try", "/shop/c/music", retried);
+    await visit("a cart isn't called empty while it loads, or when it can't be loaded", "/shop/sku/ALB-00007", loading);
+    await visit("a cart that is gone says so, and the next product begins another one", "/shop/sku/ALB-00007", gone);
+    await visit("another tab follows the cart and its checkout", "/shop/sku/ALB-00002", tabs);
+    await visit("a new price shows at the checkout, and is accepted there", "/shop", newPrice);
+    await visit("keys find the focus where it was, or at the heading", "/shop/sku/ALB-00002", focus);
+    await visit("the checkout keeps the address over a way to the cart and a reload", "/shop/sku/ALB-00008", keptAddress);
     await visit("a guest buys with a voucher, and sees the order by its number", "/shop/sku/ALB-00002", buy);
     await visit("an order whose answer was lost is found by the next try", "/shop/sku/ALB-00002", unanswered);
     await visit("an order that no voucher pays for is refused in the words of the shop", "/shop/sku/ALB-00006", unpaid);
@@ -100,6 +109,30 @@ async function browse(page, picture, isPhone) {
   await eventuallyCounts(page, 48);
   await page.goBack();
   await page.locator(".facet a[aria-current]").first().waitFor({ state: "attached" });
+}
+
+async function back(page, picture) {
+  await page.locator(".sort select").selectOption("TITLE");
+  await page.waitForURL(/sort=TITLE/);
+  await page.getByRole("button", { name: "Show more" }).click();
+  await eventuallyCounts(page, 48);
+  const card = page.locator(CARDS).nth(40);
+  await card.scrollIntoViewIfNeeded();
+  const before = await page.evaluate(() => window.scrollY);
+  assert.ok(before > 500, `the list is at ${before}`);
+  const href = await card.getAttribute("href");
+  await card.click();
+  await page.locator(".product h1").waitFor();
+  await eventually(page, () => window.scrollY === 0 && document.activeElement.tagName === "H1");
+  await page.goBack();
+  await eventuallyCounts(page, 48);
+  await eventually(page, (before) => Math.abs(window.scrollY - before) < 2, before);
+  await eventually(page, (href) => document.activeElement.getAttribute("href") === href, href);
+  assert.equal(await page.locator(".sort select").inputValue(), "TITLE");
+  await picture("back");
+  await page.goBack();
+  await page.waitForURL(/shop$/);
+  assert.equal(await page.locator(".sort select").inputValue(), "NEWEST");
 }
 
 async function works(page, picture, isPhone) {
@@ -242,6 +275,171 @@ async function fill(page, sku) {
   await page.getByRole("button", { name: "Add to cart" }).click();
   await page.getByText("In your cart.").waitFor();
   await page.getByRole("link", { name: "Go to the cart" }).click();
+}
+
+async function nothing(page) {
+  for (const path of ["c/100%", "site/en/No Page", "search?by=nobody", "no/page"]) {
+    await page.getByRole("heading", { name: "Not found" }).waitFor();
+    await page.goto(`${world.url}/shop/${path}`);
+  }
+  await page.getByRole("heading", { name: "Not found" }).waitFor();
+}
+
+/** An answer that isn't worth another try without the shopper. */
+const OUT_OF_ORDER = {
+  contentType: "application/json",
+  body: JSON.stringify({ errors: [{ message: "out of order" }] }),
+};
+
+async function retried(page) {
+  await page.locator(CARDS).first().waitFor();
+  for (const [path, shown] of [["c/music", CARDS], ["sku/ALB-00001", ".product h1"], ["site/en/delivery", ".prose"]]) {
+    await page.route("**/graphql", (route) => route.fulfill(OUT_OF_ORDER));
+    await page.goto(`${world.url}/shop/${path}`);
+    await page.getByRole("alert").getByText("out of order").waitFor();
+    await page.unroute("**/graphql");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator(shown).first().waitFor();
+  }
+}
+
+async function loading(page, picture) {
+  await fill(page, "ALB-00007");
+  await page.locator(".lines li").waitFor();
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  const isFrame = (route) => route.request().postData()?.includes("query Frame");
+  await page.route("**/graphql", async (route) => {
+    if (isFrame(route)) await released;
+    await route.fallback();
+  });
+  await page.reload();
+  await page.getByText("Loading your cart").waitFor();
+  assert.equal(await page.getByText("It is empty").count(), 0);
+  assert.equal(await page.getByTestId("cart-count").textContent(), "…");
+  await picture("loading");
+  release();
+  await page.locator(".lines li").waitFor();
+  await page.getByTestId("cart-count").getByText("1", { exact: true }).waitFor();
+  await page.unroute("**/graphql");
+  await page.route("**/graphql", (route) => (isFrame(route) ? route.fulfill(OUT_OF_ORDER) : route.fallback()));
+  await page.reload();
+  await page.getByRole("alert").getByText("Your cart can't be loaded now").waitFor();
+  await page.unroute("**/graphql");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.locator(".lines li").waitFor();
+}
+
+/** Ends the cart of the page without it. */
+async function endCart(page) {
+  const cartId = await page.evaluate(() => localStorage.getItem("shop-cart"));
+  const mutation = `mutation($cartId: ID!) {
+    cancelCart(input: {cartId: $cartId}) { ... on Cart { state } ... on UserError { code message } }
+  }`;
+  await field(mutation, { cartId });
+}
+
+async function gone(page, picture) {
+  await fill(page, "ALB-00007");
+  const quantity = page.getByRole("combobox", { name: /^Quantity of/ });
+  await quantity.waitFor();
+  await endCart(page);
+  await quantity.selectOption("2");
+  await page.getByText("Your cart has expired").waitFor();
+  await picture("gone");
+  await page.goto(`${world.url}/shop/sku/ALB-00007`);
+  const add = page.getByRole("button", { name: "Add to cart" });
+  await add.click();
+  await page.getByText("In your cart.").waitFor();
+  await endCart(page);
+  await add.click();
+  await page.getByText("In your cart.").waitFor();
+  await page.getByRole("link", { name: "Go to the cart" }).click();
+  await page.locator(".lines li").waitFor();
+}
+
+async function tabs(page, picture, isPhone, another) {
+  const other = await another("/shop/cart");
+  await other.getByText("It is empty.").waitFor();
+  await fill(page, "ALB-00002");
+  await other.locator(".lines li").waitFor();
+  await page.getByRole("combobox", { name: /^Quantity of/ }).selectOption("2");
+  await other.getByTestId("cart-count").getByText("2", { exact: true }).waitFor();
+  await other.getByLabel("Voucher").fill("gift");
+  await other.getByRole("button", { name: "Apply" }).click();
+  await page.getByTestId("total").getByText("€0.00").waitFor();
+  await address(page);
+  await page.getByRole("radio", { name: /^Standard delivery/, checked: true }).waitFor();
+  await page.getByRole("button", { name: "Place the order" }).click();
+  await page.getByText("Thank you.").waitFor();
+  await other.getByText("Your order was placed.").waitFor();
+  await other.getByTestId("cart-count").getByText("0", { exact: true }).waitFor();
+  await other.getByRole("link", { name: "See it" }).click();
+  await other.getByText("Thank you.").waitFor();
+}
+
+async function newPrice(page, picture) {
+  const sku = await newProduct(`New-price-${await page.evaluate(() => window.innerWidth)}`);
+  await page.goto(`${world.url}/shop/sku/${sku}`);
+  await fill(page, sku);
+  await page.getByTestId("total").getByText("€12.00").waitFor();
+  await reprice(sku, 1100);
+  await page.reload();
+  await page.getByText("€12.00 (now €11.00)").waitFor();
+  await page.getByRole("link", { name: "Check out" }).click();
+  await page.getByText("A price has changed").waitFor();
+  await picture("new-price");
+  await page.getByRole("button", { name: "Accept the new prices" }).click();
+  await page.locator(".sums").getByText("€11.00").first().waitFor();
+  await page.getByText("A price has changed").waitFor({ state: "detached" });
+}
+
+async function focus(page) {
+  const isAt = (locator) => eventually(page, (element) => document.activeElement === element, locator);
+  const isAtHeading = () => eventually(page, () => document.activeElement.tagName === "H1");
+  const press = async (locator, key = "Enter") => {
+    const element = await locator.elementHandle();
+    await element.press(key);
+    return element;
+  };
+  await receive("ALB-00002");
+  await page.reload();
+  const add = await press(page.getByRole("button", { name: "Add to cart" }));
+  await page.getByText("In your cart.").waitFor();
+  await isAt(add);
+  await page.goto(`${world.url}/shop/cart`);
+  const quantity = await press(page.getByRole("combobox", { name: /^Quantity of/ }), "ArrowDown");
+  await quantity.press("ArrowDown");
+  await page.getByTestId("cart-count").getByText("3", { exact: true }).waitFor();
+  await isAt(quantity);
+  await page.getByLabel("Voucher").fill("gift");
+  await press(page.getByLabel("Voucher"));
+  await page.getByTestId("total").getByText("€0.00").waitFor();
+  await isAtHeading();
+  await page.goto(`${world.url}/shop/checkout`);
+  await press(page.getByRole("radio", { name: /^Standard delivery/, checked: true }), "ArrowDown");
+  await isAt(await page.getByRole("radio", { name: /^Express delivery/, checked: true }).elementHandle());
+  await page.goto(`${world.url}/shop/cart`);
+  await press(page.getByRole("button", { name: /^Remove / }).first());
+  await page.getByText("It is empty.").waitFor();
+  await isAtHeading();
+  await page.goto(`${world.url}/shop`);
+  await press(page.getByRole("button", { name: "Show more" }));
+  await isAt(await page.locator(CARDS).nth(24).elementHandle());
+}
+
+async function keptAddress(page) {
+  await fill(page, "ALB-00008");
+  await address(page);
+  await page.getByLabel("Country").selectOption("FR");
+  await page.getByRole("link", { name: "Change the cart" }).click();
+  await page.getByRole("link", { name: "Check out" }).click();
+  for (const again of [() => page.reload(), () => undefined]) {
+    assert.equal(await page.getByLabel("Street and number").inputValue(), ADDRESS.street);
+    assert.equal(await page.getByLabel("Country").inputValue(), "FR");
+    await again();
+    await page.getByLabel("Street and number").waitFor();
+  }
 }
 
 /** Enters the address at the checkout. */

@@ -1,13 +1,14 @@
 // The cart, and the checkout with the address.
 
-import { type FormEvent, useEffect, useState } from "react";
-import { type Address, useCart } from "../cart";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { type Address, titleOf, useCart } from "../cart";
 import { useQuery } from "../data";
 import { type CartData, ShippingMethods } from "../operations";
 import { Link, go } from "../router";
-import { Heading, Picture, Totals, deliveryPrice, productPath, titleOf } from "../ui";
+import { saveAddress, savedAddress } from "../storage";
+import { Heading, Picture, State, Totals, deliveryPrice, focusHeading, productPath } from "../ui";
 
-/** One change at a time, and what came of the last one. */
+/** Changes in turn, and what came of the last one. */
 function useChange() {
   const [told, setTold] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -20,26 +21,20 @@ function useChange() {
 }
 
 export function CartPage() {
-  const { cart, acceptPrices, setQuantity } = useCart();
+  const { cart, setQuantity } = useCart();
   const { told, isBusy, run } = useChange();
-  if (!cart || cart.lines.length === 0) {
-    return (
-      <>
-        <Heading text="Your cart" />
-        <p className="notice">It is empty. <Link to="/">Look around</Link></p>
-      </>
-    );
-  }
+  const remove = async (sku: string) => {
+    if (isBusy) return;
+    await run(() => setQuantity(sku, 0));
+    focusHeading();
+  };
+  const heading = <Heading text="Your cart" />;
+  if (!cart || cart.lines.length === 0) return <>{heading}<NoCart /></>;
   return (
     <>
-      <Heading text="Your cart" />
+      {heading}
       {told && <p className="notice bad" role="alert">{told}</p>}
-      {cart.lines.some(({ priceChanged }) => priceChanged) && (
-        <p className="notice" role="status">
-          A price has changed since you chose.{" "}
-          <button type="button" onClick={() => run(acceptPrices)}>Accept the new prices</button>
-        </p>
-      )}
+      <NewPrices of={cart} />
       <div className="columns cart">
         <ul className="lines">
           {cart.lines.map((line) => (
@@ -51,21 +46,12 @@ export function CartPage() {
                   {line.unitPrice.formatted}
                   {line.priceChanged && line.priceNow && ` (now ${line.priceNow.formatted})`}
                 </p>
-                <label>
-                  <span className="unseen">Quantity of {titleOf(line)}</span>
-                  <select
-                    value={line.quantity}
-                    disabled={isBusy}
-                    onChange={(event) => run(() => setQuantity(line.sku, Number(event.target.value)))}
-                  >
-                    {quantities(line.quantity).map((quantity) => <option key={quantity}>{quantity}</option>)}
-                  </select>
-                </label>{" "}
+                <Quantity of={line} change={(quantity) => run(() => setQuantity(line.sku, quantity))} />{" "}
                 <button
                   type="button"
                   className="plain"
-                  disabled={isBusy}
-                  onClick={() => run(() => setQuantity(line.sku, 0))}
+                  aria-disabled={isBusy}
+                  onClick={() => remove(line.sku)}
                   aria-label={`Remove ${titleOf(line)}`}
                 >
                   Remove
@@ -82,6 +68,69 @@ export function CartPage() {
         </aside>
       </div>
     </>
+  );
+}
+
+/** The quantity of a line. It shows what was chosen while the change is on its way. */
+function Quantity({ of: line, change }: { of: CartData["lines"][number]; change(quantity: number): Promise<void> }) {
+  const [wanted, setWanted] = useState<number | null>(null);
+  const choose = async (quantity: number) => {
+    setWanted(quantity);
+    await change(quantity);
+    // Another one may have been chosen meanwhile.
+    setWanted((last) => (last === quantity ? null : last));
+  };
+  const quantity = wanted ?? line.quantity;
+  return (
+    <label>
+      <span className="unseen">Quantity of {titleOf(line)}</span>
+      <select value={quantity} onChange={(event) => choose(Number(event.target.value))}>
+        {quantities(quantity).map((quantity) => <option key={quantity}>{quantity}</option>)}
+      </select>
+    </label>
+  );
+}
+
+/** Stands in the place of a cart without lines: it is on its way, or empty, or has ended. */
+function NoCart() {
+  const { ended, load, status } = useCart();
+  const lookAround = <Link to="/">Look around</Link>;
+  return (
+    <>
+      <State
+        error={status === "failed" ? "Your cart can't be loaded now." : null}
+        isLoading={status === "loading"}
+        what="your cart"
+        again={load}
+      />
+      {status === "ordering" && <p className="notice" role="status">Your order is being placed …</p>}
+      {status === "ready" && (
+        <p className="notice" role="status">
+          {!ended && <>It is empty. {lookAround}</>}
+          {ended?.orderId && <>Your order was placed. <Link to={`/order/${ended.orderId}`}>See it</Link></>}
+          {ended && !ended.orderId && <>Your cart has expired, because nothing was changed in it for a while. {lookAround}</>}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Says that prices of the cart have changed, and takes over the new ones. */
+function NewPrices({ of: { lines } }: { of: CartData }) {
+  const { acceptPrices } = useCart();
+  const { told, isBusy, run } = useChange();
+  if (!lines.some(({ priceChanged }) => priceChanged)) return null;
+  const accept = async () => {
+    if (isBusy) return;
+    await run(acceptPrices);
+    focusHeading();
+  };
+  return (
+    <p className="notice" role="status">
+      A price has changed since you chose.{" "}
+      <button type="button" aria-disabled={isBusy} onClick={accept}>Accept the new prices</button>
+      {told && <span className="bad"> {told}</span>}
+    </p>
   );
 }
 
@@ -103,22 +152,33 @@ function VoucherForm({ of: { voucher } }: { of: CartData }) {
   const { applyVoucher, removeVoucher } = useCart();
   const { told, isBusy, run } = useChange();
   const [code, setCode] = useState("");
+  // What had the focus leaves the page when the shopper's change has come.
+  const isOwn = useRef(false);
+  useEffect(() => {
+    if (isOwn.current && document.activeElement === document.body) focusHeading();
+    isOwn.current = false;
+  }, [voucher?.voucherCode]);
+  const change = async (change: () => Promise<string | null>) => {
+    if (isBusy) return;
+    isOwn.current = true;
+    await run(change);
+  };
   if (voucher) {
     return (
       <p>
         Voucher <strong>{voucher.voucherCode}</strong> is applied.{" "}
-        <button type="button" className="plain" disabled={isBusy} onClick={() => run(removeVoucher)}>Remove</button>
+        <button type="button" className="plain" aria-disabled={isBusy} onClick={() => change(removeVoucher)}>Remove</button>
       </p>
     );
   }
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (code.trim()) run(() => applyVoucher(code.trim()));
+    if (code.trim()) change(() => applyVoucher(code.trim()));
   };
   return (
     <form className="voucher" onSubmit={submit}>
       <label>Voucher <input value={code} onChange={(event) => setCode(event.target.value)} autoCapitalize="characters" autoComplete="off" /></label>
-      <button disabled={isBusy}>Apply</button>
+      <button aria-disabled={isBusy}>Apply</button>
       {told && <p className="bad" role="alert">{told}</p>}
     </form>
   );
@@ -145,7 +205,13 @@ function useDelivery(cart: CartData, country: string) {
   const wanted = isOffered ? present : methods[0]?.shippingMethod;
   const hasNone = !isLoading && data?.shippingMethods?.length === 0;
   const isWithout = !cart.quote && (hasNone || without === country);
-  const choose = (method: string) => run(() => setShippingMethod(method, country));
+  // Two tabs with different countries would take it from each other for ever.
+  const chosenFor = useRef<string | null>(null);
+  const isTaken = cart.quote?.isCurrent === true && cart.quote.country !== country && chosenFor.current === country;
+  const choose = (method: string) => {
+    chosenFor.current = country;
+    return run(() => setShippingMethod(method, country));
+  };
   const skip = () =>
     run(async () => {
       const refused = cart.quote ? await removeShippingMethod() : null;
@@ -153,13 +219,13 @@ function useDelivery(cart: CartData, country: string) {
       return refused;
     });
   useEffect(() => {
-    if (wanted && !isLoading && !isChosen) choose(wanted);
+    if (wanted && !isLoading && !isChosen && !isTaken) choose(wanted);
     // A method that is refused isn't tried again by itself.
   }, [wanted, country, isLoading, isChosen]);
   return {
     methods,
     method: isChosen ? present : undefined,
-    told: error ?? told,
+    told: error ?? told ?? (isTaken ? TAKEN : null),
     isBusy,
     canSkip: !isLoading && !isChosen && !isWithout && (hasNone || error !== null || told !== null),
     // Nothing is ordered for another country than that of the address.
@@ -169,9 +235,11 @@ function useDelivery(cart: CartData, country: string) {
   };
 }
 
+const TAKEN = "Another tab of the shop has chosen a delivery to another country. Please choose one for this one.";
+
 function Delivery({ of: { methods, method, told, isBusy, canSkip, choose, skip } }: { of: ReturnType<typeof useDelivery> }) {
   return (
-    <fieldset className="delivery" disabled={isBusy}>
+    <fieldset className="delivery" aria-busy={isBusy}>
       <legend>How shall we send it?</legend>
       {told && <p className="bad" role="alert">{told}</p>}
       {methods.map((offer) => (
@@ -192,16 +260,23 @@ function Delivery({ of: { methods, method, told, isBusy, canSkip, choose, skip }
 
 export function CheckoutPage() {
   const { cart } = useCart();
-  return cart && cart.lines.length > 0 ? <CheckoutForm of={cart} /> : <CartPage />;
+  return (
+    <>
+      <Heading text="Check out" />
+      {cart && cart.lines.length > 0 ? <CheckoutForm of={cart} /> : <NoCart />}
+    </>
+  );
 }
 
 function CheckoutForm({ of: cart }: { of: CartData }) {
   const { checkOut } = useCart();
-  const [address, setAddress] = useState<Address>({ name: "", street: "", city: "", country: "DE" });
+  const [address, setAddress] = useState<Address>(() => ({ name: "", street: "", city: "", country: "DE", ...savedAddress() }));
   const delivery = useDelivery(cart, address.country);
   const { told, isBusy, run } = useChange();
+  useEffect(() => saveAddress(address), [address]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    if (isBusy) return;
     run(async () => {
       const outcome = await checkOut(address);
       if ("told" in outcome) return outcome.told;
@@ -224,7 +299,7 @@ function CheckoutForm({ of: cart }: { of: CartData }) {
   );
   return (
     <>
-      <Heading text="Check out" />
+      <NewPrices of={cart} />
       <form className="columns cart" onSubmit={submit}>
         <div>
           <fieldset className="address">
@@ -261,8 +336,9 @@ function CheckoutForm({ of: cart }: { of: CartData }) {
           {cart.total.minorUnits > 0 && (
             <p className="hint">This demo takes no cards. The voucher <strong>GIFT</strong> pays for the goods: enter it in <Link to="/cart">the cart</Link>. Standard delivery is free.</p>
           )}
+          <p><Link to="/cart">Change the cart</Link></p>
           {told && <p className="notice bad" role="alert">{told}</p>}
-          <button className="main" disabled={isBusy || !delivery.isReady}>{isBusy ? "Placing the order …" : "Place the order"}</button>
+          <button className="main" disabled={!delivery.isReady} aria-disabled={isBusy}>{isBusy ? "Placing the order …" : "Place the order"}</button>
         </aside>
       </form>
     </>

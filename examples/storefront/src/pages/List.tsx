@@ -1,6 +1,6 @@
 // A list of products: all of them, those of a category with its facets, or those that match a search.
 
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ORDERS, hasOrders, listVariables, searchPath } from "../address";
 import { type ResultOf, request } from "../graphql";
 import { List, Suggest } from "../operations";
@@ -17,14 +17,15 @@ const FILTERS = ["type", "price", "by", "property"] as const;
 
 export function ListPage({ category, parameters }: { category: string | null; parameters: URLSearchParams }) {
   const variables = listVariables(category, parameters);
-  const { data, error, isLoading } = useQuery(List, variables);
+  const { data, error, isInvalid, isLoading, again } = useQuery(List, variables, { isKept: true });
   const found = data?.category;
   const words = parameters.get("q");
   const person = data?.person;
   const isOfPerson = !category && variables.hasPerson;
+  if (isInvalid) return <Missing />;
   if (data && !isLoading && ((category && !found) || (isOfPerson && !person))) return <Missing />;
   const whole = isOfPerson ? (person && `Works of ${person.name}`) : category ? found?.name : "New in the shop";
-  const title = words ? `Results for ${words}` : (whole ?? "…");
+  const title = words ? `Results for ${words}` : (whole ?? (error ? "Not available" : undefined));
   const isNarrowed = FILTERS.some((name) => parameters.has(name)) || parameters.get("sort") === "RATING";
   const total = isNarrowed ? null : data?.products.totalCount;
   return (
@@ -41,8 +42,8 @@ export function ListPage({ category, parameters }: { category: string | null; pa
         {found && <Narrow category={found} parameters={parameters} />}
         <section aria-label="Products" aria-busy={isLoading}>
           {hasOrders(category, parameters) && <Sort parameters={parameters} />}
-          <State error={error} isLoading={isLoading && !data} what="products" />
-          {data && <Results key={JSON.stringify(variables.where)} first={data.products} variables={variables} words={words} />}
+          <State error={error} isLoading={isLoading && !data} what="products" again={again} />
+          {data && <Results key={JSON.stringify(variables.where)} first={data.products} variables={variables} words={words} isOld={isLoading} />}
         </section>
       </div>
     </>
@@ -54,33 +55,44 @@ interface ResultsOf {
   variables: { where: object } & Record<string, unknown>;
   /** What was searched. */
   words: string | null;
+  /** Whether the products are those of the conditions before. */
+  isOld: boolean;
 }
 
+/** The pages of a list that were loaded, by the first one. So who returns to the list finds them. */
+const loaded = new WeakMap<Result["products"], Result["products"][]>();
+
 /** Products, and a button for more of them. */
-function Results({ first, variables, words }: ResultsOf) {
-  const [pages, setPages] = useState([first]);
-  const [state, setState] = useState({ isLoading: false, error: null as string | null });
-  useEffect(() => setPages([first]), [first]);
-  const products = pages.flatMap(({ nodes }) => nodes);
+function Results({ first, variables, words, isOld }: ResultsOf) {
+  const pages = loaded.get(first) ?? [first];
+  const [state, setState] = useState({ isLoading: false, error: null as string | null, newest: 0 });
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // Keys go on with the first one that came.
+    if (state.newest > 0) list.current?.querySelectorAll<HTMLElement>(".card")[state.newest]?.focus({ preventScroll: true });
+  }, [state.newest]);
+  const all = pages.flatMap(({ nodes }) => nodes);
   const end = pages.at(-1)?.pageInfo;
+  const isBusy = isOld || state.isLoading;
   const more = async () => {
-    setState({ isLoading: true, error: null });
+    if (isBusy) return;
+    setState({ isLoading: true, error: null, newest: 0 });
     try {
       const next = { ...variables, hasCategory: false, hasPerson: false, after: end?.endCursor } as never;
       const { products } = await request(List, next);
-      setPages([...pages, products]);
-      setState({ isLoading: false, error: null });
+      loaded.set(first, [...pages, products]);
+      setState({ isLoading: false, error: null, newest: all.length });
     } catch (fault) {
-      setState({ isLoading: false, error: (fault as Error).message });
+      setState({ isLoading: false, error: (fault as Error).message, newest: 0 });
     }
   };
-  if (products.length === 0) return <Nothing words={words} />;
+  if (all.length === 0) return <Nothing words={words} />;
   return (
     <>
-      <Cards of={products} />
+      <div ref={list}><Cards of={all} /></div>
       <State error={state.error} isLoading={state.isLoading} what="more" />
       {end?.hasNextPage && (
-        <button type="button" className="more" onClick={more} disabled={state.isLoading}>Show more</button>
+        <button type="button" className="more" onClick={more} aria-disabled={isBusy}>Show more</button>
       )}
     </>
   );

@@ -1,10 +1,11 @@
 // An order as it is now, and the orders that were placed in this browser.
 
+import { titleOf } from "../cart";
 import { useLive, useQuery } from "../data";
 import { OrderChanged, type OrderData, Orders } from "../operations";
 import { Link } from "../router";
 import { savedOrders } from "../storage";
-import { Heading, State, Totals, capital, day, titleOf } from "../ui";
+import { Heading, State, Totals, capital, day } from "../ui";
 import { Missing } from "./List";
 
 const COUNTRIES = new Intl.DisplayNames("en", { type: "region" });
@@ -52,13 +53,13 @@ export function OrderPage({ id }: { id: string }) {
 
 export function OrdersPage() {
   const ids = savedOrders();
-  const { data, error, isLoading } = useQuery(Orders, { ids });
+  const { data, error, isLoading, again } = useQuery(Orders, { ids });
   const orders = data?.nodes.filter((node) => node?.__typename === "Order") ?? [];
   return (
     <>
       <Heading text="Your orders" />
       <p className="hint">Orders that were placed in this browser.</p>
-      <State error={error} isLoading={isLoading} what="your orders" />
+      <State error={error} isLoading={isLoading} what="your orders" again={again} />
       {data && orders.length === 0 && <p className="notice">There are none yet. <Link to="/">Look around</Link></p>}
       <ul className="orders">
         {orders.map((order) => (

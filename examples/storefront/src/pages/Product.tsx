@@ -13,14 +13,15 @@ type Data = NonNullable<ResultOf<typeof Product>["product"]>;
 type Choice = Data["variants"][number];
 
 export function ProductPage({ by }: { by: { sku: string } | { slug: string } }) {
-  const { data, error, isLoading } = useQuery(Product, { by });
+  const { data, error, isInvalid, isLoading, again } = useQuery(Product, { by }, { isKept: true });
   const product = data?.product;
   const slug = "slug" in by ? by.slug : null;
   useEffect(() => {
     // The product has another slug now.
     if (product && slug && product.formerSlugs.includes(slug)) go(productPath(product), true);
   }, [product, slug]);
-  if (error || !data) return <State error={error} isLoading={isLoading} what="the product" />;
+  if (isInvalid) return <Missing />;
+  if (error || !data) return <State error={error} isLoading={isLoading} what="the product" again={again} />;
   if (!product) return isLoading ? <State isLoading what="the product" /> : <Missing />;
   return <Details key={product.sku} of={product} asked={"sku" in by ? by.sku : null} />;
 }

@@ -9,13 +9,14 @@ import { Heading, Picture, State, day, sitePath } from "../ui";
 import { Missing } from "./List";
 
 export function SitePage({ path }: { path: string }) {
-  const { data, error, isLoading } = useQuery(Page, { path });
+  const { data, error, isInvalid, isLoading, again } = useQuery(Page, { path }, { isKept: true });
   const page = data?.content;
   useEffect(() => {
     // The page was moved: `path` is where it is now.
     if (page && page.redirectedFrom === path) go(sitePath(page.path), true);
   }, [page, path]);
-  if (error || !data || (isLoading && !page)) return <State error={error} isLoading={isLoading} what="the page" />;
+  if (isInvalid) return <Missing />;
+  if (error || !data || (isLoading && !page)) return <State error={error} isLoading={isLoading} what="the page" again={again} />;
   if (!page) return <Missing />;
   const entries = data.contents.nodes.filter((entry) => entry.__typename === "BlogEntry");
   return (

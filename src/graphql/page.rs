@@ -11,13 +11,15 @@ use async_graphql::{
 };
 use mongodb::bson::{Bson, Document};
 
-use self::cursor::{decode, encode};
+pub use self::bounded::BoundedConnection;
+use self::cursor::{decode, encode, encode_hidden};
 use crate::{
     app::App,
     error::Error,
     mongo::{Stored, collection::List, keyset},
 };
 
+mod bounded;
 mod cursor;
 
 /// A page of a list.
@@ -80,8 +82,14 @@ pub const DESCRIPTIONS: [(Described, &[Described]); 3] = [
     (
         ("PageInfo", "The ends of a page, to read the next or the previous page of the list."),
         &[
-            ("endCursor", "Cursor of the last element, for `after`. Null if the page is empty."),
-            ("hasNextPage", "Whether elements follow. With `last`: whether `before` is given."),
+            (
+                "endCursor",
+                "Cursor of the end of the page, for `after`. Null if the page is empty and the list ends.",
+            ),
+            (
+                "hasNextPage",
+                "Whether elements follow, or may follow. With `last`: whether `before` is given.",
+            ),
             (
                 "hasPreviousPage",
                 "With `last`: whether elements precede. Else: whether `after` is given.",
@@ -167,7 +175,8 @@ impl Page {
         }
         let signature = app.ids().signature(&["cursor", &order.list]);
         let (name, cursor) = if is_backward { ("before", before) } else { ("after", after) };
-        let from = cursor.map(|cursor| decode(name, &cursor, &signature, order.keys.len()));
+        let from =
+            cursor.map(|cursor| decode(name, &cursor, &signature, order.keys.len(), app.ids()));
         if is_backward {
             order.keys.iter_mut().for_each(|(_, direction)| *direction = -*direction);
         }
@@ -253,6 +262,21 @@ impl Page {
             Edge::new(cursor, node(document))
         }));
         connection
+    }
+
+    /// Like [`Self::connection`], of a list that is read forwards and whose requests examine a bounded number of documents. `end` are
+    /// the sort keys of the place where the read ended, if it ended before the page was full. What stands there may be hidden from
+    /// the caller, so the cursor doesn't reveal them.
+    pub fn bounded<T, N: OutputType>(
+        &self,
+        app: &App,
+        documents: Vec<T>,
+        values: impl Fn(&T) -> Vec<Bson>,
+        node: impl Fn(T) -> N,
+        end: Option<Vec<Bson>>,
+    ) -> BoundedConnection<N> {
+        let end = end.map(|keys| encode_hidden(keys, &self.signature, app.ids()));
+        BoundedConnection::new(self.connection(documents, values, node), end)
     }
 }
 

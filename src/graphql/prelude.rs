@@ -11,7 +11,7 @@ pub(crate) use super::{
     input::{self, TOP},
     mutations::{mutations, result},
     node_id::NodeKind,
-    page::{Connection, Order, Page, Paging, paging},
+    page::{BoundedConnection, Connection, Order, Page, Paging, paging},
     refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Stop, Unusable},
     requester::{Requester, Role, Who},
     scalars::{CurrencyCode, Date, LocaleTag, Long, Money, Slug},

@@ -18,6 +18,7 @@ broadcasts! {
     }
     "posts" {
         find "merged" = "list: posts that news merge in",
+        aggregate "merged" = "list: up to which post news look for those to merge in",
         find "due" = "sweep: copies that are behind",
         find "delivering" = "sweep: deliveries that were cut",
         find "deletedAt" = "sweep: deleted posts",

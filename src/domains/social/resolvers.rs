@@ -54,7 +54,7 @@ queries! {
     news(
         context,
         #[graphql(desc = "Month in UTC, such as `2026-11`. Default: all.")] month: Option<String>,
-    ) by signed_in: Connection<Post> =
+    ) by signed_in: BoundedConnection<Post> =
         operations::news(cx(context), month.as_deref(), paging(context)?).await?,
 
     /// Posts on a user's wall, newest first: those of the user, and those that others wrote there. On the caller's own
@@ -62,11 +62,11 @@ queries! {
     wall(
         context,
         #[graphql(desc = "Subject of the user's tokens. Default: the caller.")] user_id: Option<ID>,
-    ) by signed_in: Connection<Post> =
+    ) by signed_in: BoundedConnection<Post> =
         operations::wall(cx(context), user_id.as_ref(), paging(context)?).await?,
 
     /// All posts on the caller's wall, newest first, except for those of users whom the caller blocks.
-    incoming(context) by signed_in: Connection<Post> =
+    incoming(context) by signed_in: BoundedConnection<Post> =
         operations::incoming(cx(context), paging(context)?).await?,
 }
 

@@ -1,10 +1,10 @@
-//! Cursors: the signature of a list, and the sort keys of a document.
+//! Cursors: the signature of a list, and the sort keys of a document or of another place in the list.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use mongodb::bson::{self, Bson, RawBsonRef, RawDocument};
+use mongodb::bson::{self, Binary, Bson, RawBsonRef, RawDocument, spec::BinarySubtype};
 use serde::Serialize;
 
-use crate::error::Error;
+use crate::{app::Ids, error::Error};
 
 /// Content of a cursor: the signature of its list, and the sort keys of its document.
 #[derive(Serialize)]
@@ -13,10 +13,27 @@ struct Cursor<'a> {
     keys: Vec<Bson>,
 }
 
+/// A cursor whose sort keys the client can't read.
+#[derive(Serialize)]
+struct Hidden<'a> {
+    list: &'a str,
+    /// An encrypted [`Cursor`].
+    content: Binary,
+}
+
 /// The cursor of the document with these sort keys, in the list with this signature.
 pub(super) fn encode(keys: Vec<Bson>, signature: &str) -> String {
     let cursor = Cursor { list: signature, keys };
     BASE64.encode(bson::serialize_to_vec(&cursor).unwrap_or_default())
+}
+
+/// The cursor of a place that isn't that of a document which the client sees. It doesn't reveal the sort keys.
+pub(super) fn encode_hidden(keys: Vec<Bson>, signature: &str, ids: &Ids) -> String {
+    let cursor = Cursor { list: signature, keys };
+    let bytes = ids.encrypt(signature, bson::serialize_to_vec(&cursor).unwrap_or_default());
+    let content = Binary { subtype: BinarySubtype::Generic, bytes };
+    let hidden = Hidden { list: signature, content };
+    BASE64.encode(bson::serialize_to_vec(&hidden).unwrap_or_default())
 }
 
 /// The sort keys of a cursor from outside.
@@ -28,19 +45,28 @@ pub(super) fn decode(
     cursor: &str,
     signature: &str,
     keys: usize,
+    ids: &Ids,
 ) -> Result<Vec<Bson>, Error> {
     let bytes = BASE64.decode(cursor).ok();
-    let read = bytes.and_then(|bytes| read(&bytes, signature)).filter(|read| read.len() == keys);
+    let read =
+        bytes.and_then(|bytes| read(&bytes, signature, ids)).filter(|read| read.len() == keys);
     read.ok_or_else(|| Error::bad_input(argument, "isn't a cursor of this list"))
 }
 
-/// The sort keys, if the bytes are a cursor of the list with this signature. Nothing that is nested is descended into:
-/// a client can nest it so deeply that the stack overflows, which ends the process.
-fn read(bytes: &[u8], signature: &str) -> Option<Vec<Bson>> {
+/// The sort keys, if the bytes are a cursor of the list with this signature.
+fn read(bytes: &[u8], signature: &str, ids: &Ids) -> Option<Vec<Bson>> {
     let cursor = RawDocument::from_bytes(bytes).ok()?;
     if cursor.get_str("list").ok()? != signature {
         return None;
     }
+    let Ok(content) = cursor.get_binary("content") else { return keys_of(cursor) };
+    let decrypted = ids.decrypt(signature, content.bytes)?;
+    keys_of(RawDocument::from_bytes(&decrypted).ok()?)
+}
+
+/// The sort keys of a cursor that can be read. Nothing that is nested is descended into: a client can nest it so deeply that
+/// the stack overflows, which ends the process.
+fn keys_of(cursor: &RawDocument) -> Option<Vec<Bson>> {
     cursor.get_array("keys").ok()?.into_iter().map(|key| comparable(key.ok()?)).collect()
 }
 
@@ -95,24 +121,31 @@ mod tests {
             bson::DateTime::from_millis(7).into(),
             true.into(),
         ];
-        let cursor = encode(keys.clone(), "list");
-        assert_eq!(decode("after", &cursor, "list", 6).expect("a cursor"), keys);
-        for (signature, count) in [("other", 6), ("list", 5)] {
-            assert!(decode("after", &cursor, signature, count).is_err());
+        let ids = &Ids::new("a secret");
+        let hidden = encode_hidden(keys.clone(), "list", ids);
+        for cursor in [encode(keys.clone(), "list"), hidden.clone()] {
+            assert_eq!(decode("after", &cursor, "list", 6, ids).expect("a cursor"), keys);
+            for (signature, count) in [("other", 6), ("list", 5)] {
+                assert!(decode("after", &cursor, signature, count, ids).is_err());
+            }
         }
+        assert!(decode("after", &hidden, "list", 6, &Ids::new("another")).is_err());
+        let bytes = BASE64.decode(&hidden).expect("bytes");
+        assert!(!bytes.windows(4).any(|some| some == b"text"));
     }
 
     #[test]
     fn no_key_is_more_than_a_value() {
         let pattern = Bson::Document(doc! { "$gt": "" });
+        let ids = &Ids::new("a secret");
         let wrong = [pattern, Bson::Null, Bson::MaxKey, Bson::Array(vec![Bson::Null])];
         for key in wrong {
-            assert!(decode("after", &encode(vec![key], "list"), "list", 1).is_err());
+            assert!(decode("after", &encode(vec![key], "list"), "list", 1, ids).is_err());
         }
         for depth in [0, 1, 100_000] {
-            assert!(decode("after", &nested("list", depth), "list", 1).is_err());
+            assert!(decode("after", &nested("list", depth), "list", 1, ids).is_err());
         }
         // What `nested` makes can be read.
-        assert!(decode("after", &nested("list", 0), "list", 0).expect("a cursor").is_empty());
+        assert!(decode("after", &nested("list", 0), "list", 0, ids).expect("a cursor").is_empty());
     }
 }

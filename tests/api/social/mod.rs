@@ -5,6 +5,7 @@ mod check;
 mod circles;
 mod cuts;
 mod delivery;
+mod early;
 mod feeds;
 mod posts;
 mod privacy;

@@ -24,13 +24,13 @@ use super::{
         documents::{EdgeDocument, PostDocument, Shown, UserDocument},
         store::{
             self,
-            posts::{Until, list_merged},
+            posts::{Until, list_merged, time_of_merged},
             users,
         },
     },
     circles::Viewer,
     delivery::{BATCH, Task},
-    feeds::position,
+    feeds::{examined, position},
 };
 use crate::{domains::delivery, graphql::prelude::*, join::try_join_all};
 
@@ -137,34 +137,59 @@ async fn newest(
     authors: &[&str],
     times: (DateTime, &Until),
     seen: Option<&Document>,
-    wanted: usize,
+    limit: usize,
 ) -> Result<Vec<Shown>> {
-    let read = authors.chunks(AUTHORS).map(|some| list_merged(&cx, some, times, seen, wanted));
+    let read = authors.chunks(AUTHORS).map(|some| list_merged(&cx, some, times, seen, limit));
     let found: Vec<Vec<PostDocument>> = try_join_all(read).await?;
     let mut found: Vec<Shown> = found.into_iter().flatten().map(|post| post.shown).collect();
     if authors.len() > AUTHORS {
         found.sort_by(|one, other| (other.at, &other.id).cmp(&(one.at, &one.id)));
-        found.truncate(wanted);
+        found.truncate(limit);
     }
     Ok(found)
 }
 
-/// The posts of the followed authors that the caller may see after the position of the page, the newest first. Posts from
-/// before the caller followed the author are left out.
+/// The time from which on so many posts of these authors are, of however many authors; `None` if there are fewer posts.
+async fn time_of(
+    cx: Cx<'_>,
+    authors: &[&str],
+    times: (DateTime, &Until),
+    number: usize,
+) -> Result<Option<DateTime>> {
+    // Each command has its part of the number. The time is the one from which on all of them have looked.
+    let part = number / authors.len().div_ceil(AUTHORS).max(1);
+    let read = authors.chunks(AUTHORS).map(|some| time_of_merged(&cx, some, times, part));
+    let found: Vec<Option<DateTime>> = try_join_all(read).await?;
+    Ok(found.into_iter().flatten().max())
+}
+
+/// Posts that are merged into a page of news.
+#[derive(Default)]
+pub(super) struct Merged {
+    /// The posts, the newest first.
+    pub(super) posts: VecDeque<Shown>,
+    /// Set if the read ended before it found enough posts: the time from which on `posts` are all that are visible.
+    pub(super) since: Option<DateTime>,
+}
+
+/// The posts of the followed authors that the caller may see after the position of the page. Posts from before the caller
+/// followed the author are left out.
 ///
-/// If the first command finds posts that the caller may not see, however many there are, the next one leaves them out.
+/// If the first command finds posts that the caller may not see, the next ones leave them out. The server examines them, but no
+/// more than [`examined`], and others of the millisecond of the last one. A time alone is then the end of the read, so that the
+/// next page goes on at another one, however many posts a millisecond has.
 pub(super) async fn merged(
     cx: Cx<'_>,
     viewer: &Viewer,
     followed: &[EdgeDocument],
     times: Option<(DateTime, DateTime)>,
     page: &Page,
-) -> Result<VecDeque<Shown>> {
+) -> Result<Merged> {
     let (begin, end) = times.unwrap_or((DateTime::from_millis(0), DateTime::MAX));
     let Some(first) = followed.iter().map(|edge| edge.at).min() else {
-        return Ok(VecDeque::new());
+        return Ok(Merged::default());
     };
-    let since = begin.max(first);
+    let (mut since, mut reached) = (begin.max(first), None);
     let until = match position(page) {
         // A copy that came late is older than the time of its page. What is to be merged into that page was listed before.
         Some((from, at, _)) if at < from => Until::Before(from),
@@ -175,7 +200,7 @@ pub(super) async fn merged(
     let (mut until, mut shown) = (until, VecDeque::new());
     let since_of: HashMap<&str, DateTime> =
         followed.iter().map(|edge| (edge.of.as_str(), edge.at)).collect();
-    let mut seen = None;
+    let (mut seen, mut limit) = (None, page.wanted());
     loop {
         // An author whose posts before `until` are all too old isn't read again. So a long past of an author whom the caller
         // has just followed costs one command at most.
@@ -183,22 +208,30 @@ pub(super) async fn merged(
         let authors: Vec<&str> =
             followed.iter().filter(is_left).map(|edge| edge.of.as_str()).collect();
         if authors.is_empty() {
-            return Ok(shown);
+            return Ok(Merged { posts: shown, since: None });
         }
-        let wanted = page.wanted();
-        let mut posts = newest(cx, &authors, (since, &until), seen.as_ref(), wanted).await?;
-        let is_end = posts.len() < wanted;
+        let mut posts = newest(cx, &authors, (since, &until), seen.as_ref(), limit).await?;
+        let is_end = posts.len() < limit;
         if let Some(last) = posts.last() {
             until = Until::Beyond(last.at, last.id.clone());
         }
         posts.retain(|post| since_of.get(post.by.as_str()).is_some_and(|at| *at <= post.at));
         shown.extend(viewer.visible(&cx, posts).await?);
-        if is_end || shown.len() >= wanted {
-            return Ok(shown);
+        if shown.len() >= page.wanted() {
+            return Ok(Merged { posts: shown, since: None });
+        }
+        if is_end {
+            return Ok(Merged { posts: shown, since: reached });
         }
         // What becomes invisible after this read is left out when it is found.
         if seen.is_none() {
-            seen = Some(viewer.seeing(&cx, &authors).await?);
+            let time = time_of(cx, &authors, (since, &until), examined(page));
+            let (visible, time) = tokio::try_join!(viewer.seeing(&cx, &authors), time)?;
+            (seen, reached) = (Some(visible), time);
+            since = time.map_or(since, |time| since.max(time));
+        } else {
+            // Posts from before the caller followed their authors are left out only here. Few commands read them all.
+            limit = limit.saturating_mul(2);
         }
     }
 }

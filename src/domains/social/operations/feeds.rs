@@ -4,10 +4,7 @@
 //! A page covers a time. Posts that are merged into news are put among the copies of the page that covers their time.
 //! Each read decides which posts the caller may see.
 
-use std::{
-    cmp::Reverse,
-    collections::{HashSet, VecDeque},
-};
+use std::{cmp::Reverse, collections::HashSet};
 
 use mongodb::bson::{Bson, DateTime};
 
@@ -20,19 +17,33 @@ use super::{
         },
         types::Post,
     },
-    celebrities::{followed, merged},
+    celebrities::{Merged, followed, merged},
     circles::{Viewer, named},
 };
 use crate::{graphql::prelude::*, join::try_join_all};
 
 /// Pages that a command reads which looks for the pages of a feed by time. The second one costs the server almost nothing.
 const PAGES: i64 = 2;
+/// Least number of posts that a request examines before it ends a page early.
+const EXAMINED: usize = 500;
+/// A stored page counts as this many posts, in addition to its own: all of them may have been deleted.
+const PAGE: usize = 5;
+
+/// Number of posts that a request examines for a page before it ends the page early: of the posts in the feed, and of those that
+/// are merged in.
+pub(super) fn examined(page: &Page) -> usize {
+    page.wanted().saturating_mul(10).max(EXAMINED)
+}
 
 /// The caller's news, newest first.
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn news(cx: Cx<'_>, month: Option<&str>, paging: Paging) -> Result<Connection<Post>> {
+pub async fn news(
+    cx: Cx<'_>,
+    month: Option<&str>,
+    paging: Paging,
+) -> Result<BoundedConnection<Post>> {
     let own = cx.requester.subject()?;
     let times = month.map(times_of).transpose()?;
     let list = format!("news {own} {}", month.unwrap_or_default());
@@ -48,7 +59,11 @@ pub async fn news(cx: Cx<'_>, month: Option<&str>, paging: Paging) -> Result<Con
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn wall(cx: Cx<'_>, user: Option<&ID>, paging: Paging) -> Result<Connection<Post>> {
+pub async fn wall(
+    cx: Cx<'_>,
+    user: Option<&ID>,
+    paging: Paging,
+) -> Result<BoundedConnection<Post>> {
     let user = named(cx, user)?;
     let is_own_wall = cx.requester.is(user);
     let mut feed = Feed { key: wall_of(user), month: None, is_own_wall, owner: None };
@@ -57,19 +72,19 @@ pub async fn wall(cx: Cx<'_>, user: Option<&ID>, paging: Paging) -> Result<Conne
         async { if is_own_wall { Ok(None) } else { Viewer::with(cx, user).await.map(Some) } };
     let (viewer, owner, pages) = tokio::try_join!(Viewer::of(cx), owner, feed.first(cx, &page))?;
     feed.owner = owner;
-    read(cx, &viewer, &feed, &page, pages, VecDeque::new()).await
+    read(cx, &viewer, &feed, &page, pages, Merged::default()).await
 }
 
 /// Everything on the caller's own wall, newest first.
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn incoming(cx: Cx<'_>, paging: Paging) -> Result<Connection<Post>> {
+pub async fn incoming(cx: Cx<'_>, paging: Paging) -> Result<BoundedConnection<Post>> {
     let own = cx.requester.subject()?;
     let feed = Feed { key: wall_of(own), month: None, is_own_wall: false, owner: None };
     let page = Feed::page(cx, format!("incoming {own}"), paging)?;
     let (viewer, pages) = tokio::try_join!(Viewer::of(cx), feed.first(cx, &page))?;
-    read(cx, &viewer, &feed, &page, pages, VecDeque::new()).await
+    read(cx, &viewer, &feed, &page, pages, Merged::default()).await
 }
 
 /// A feed as it is read.
@@ -177,17 +192,20 @@ impl Entry<'_> {
 }
 
 /// A page of a list of posts. `pages` are the first ones of the feed; `merged` are put among their copies.
+///
+/// If the caller may see few of many posts, the page ends early. The place is a time alone, that of no post: all posts of the time
+/// from it on were examined, or all of a stored page.
 async fn read(
     cx: Cx<'_>,
     viewer: &Viewer,
     feed: &Feed<'_>,
     page: &Page,
     (mut pages, mut is_end): Pages,
-    mut merged: VecDeque<Shown>,
-) -> Result<Connection<Post>> {
+    mut merged: Merged,
+) -> Result<BoundedConnection<Post>> {
     let (begin, wanted) = (position(page), page.wanted());
-    let mut found = Vec::new();
-    loop {
+    let (mut found, mut left, mut end) = (Vec::new(), examined(page), None);
+    'pages: loop {
         for stored in pages.iter().map(ReadPage::get) {
             let from = stored.from;
             let mut entries: Vec<_> = stored.posts.iter().copied().map(Entry::Copy).collect();
@@ -196,18 +214,28 @@ async fn read(
             {
                 entries.retain(|entry| entry.place() < (*at, id));
             }
-            while merged.front().is_some_and(|post| post.at >= from) {
-                entries.extend(merged.pop_front().map(Entry::Merged));
+            while merged.posts.front().is_some_and(|post| post.at >= from) {
+                entries.extend(merged.posts.pop_front().map(Entry::Merged));
+            }
+            // Older posts wait for the next page: others may be merged in among them.
+            let since = merged.since.filter(|since| *since >= from);
+            if let Some(since) = since {
+                entries.retain(|entry| entry.place().0 >= since);
             }
             entries
                 .sort_unstable_by(|one, other| Reverse(one.place()).cmp(&Reverse(other.place())));
             entries.dedup_by(|one, other| one.place().1 == other.place().1);
+            left = left.saturating_sub(PAGE + entries.len());
             let mut entries = entries.into_iter();
             while found.len() < wanted && entries.len() > 0 {
                 let some = entries.by_ref().take(wanted - found.len()).map(Entry::shown);
                 let some = some.collect::<Result<_, _>>()?;
                 let shown = visible(cx, viewer, feed, some).await?;
                 found.extend(shown.into_iter().map(|post| (from, post)));
+            }
+            if found.len() < wanted && (since.is_some() || left == 0) {
+                end = Some((from, since.unwrap_or(DateTime::MIN)));
+                break 'pages;
             }
         }
         if is_end || found.len() >= wanted {
@@ -216,16 +244,19 @@ async fn read(
         let next = feed.next(cx, pages.last(), wanted - found.len()).await?;
         (pages, is_end) = next;
     }
-    if found.len() < wanted {
+    if found.len() < wanted && end.is_none() {
         // They are older than all pages.
-        let shown = visible(cx, viewer, feed, merged.into()).await?;
-        found.extend(shown.into_iter().map(|post| (DateTime::from_millis(0), post)));
+        let from = DateTime::from_millis(0);
+        let shown = visible(cx, viewer, feed, merged.posts.into()).await?;
+        found.extend(shown.into_iter().map(|post| (from, post)));
+        end = merged.since.filter(|_| found.len() < wanted).map(|since| (from, since));
     }
     found.truncate(wanted);
     let keys = |(from, post): &(DateTime, Shown)| {
         vec![Bson::DateTime(*from), Bson::DateTime(post.at), Bson::from(&post.id)]
     };
-    Ok(page.connection(found, keys, |(_, post)| Post::from(post)))
+    let end = end.map(|(from, at)| vec![Bson::DateTime(from), Bson::DateTime(at), Bson::from("")]);
+    Ok(page.bounded(&cx, found, keys, |(_, post)| Post::from(post), end))
 }
 
 /// Those of the posts that the caller may see in the feed, in their order.

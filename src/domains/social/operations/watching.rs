@@ -44,12 +44,16 @@ pub fn news_changed(
                     watched = wanted;
                 }
                 let first = Paging { first: Some(1), ..Paging::default() };
-                Ok::<_, Error>(news(cx, None, first).await?.edges.pop().map(|edge| edge.node))
+                let mut found = news(cx, None, first).await?;
+                let latest = found.page.edges.pop().map(|edge| edge.node);
+                Ok::<_, Error>((latest, found.is_early()))
             };
             let time = Duration::from_millis(app.config().request_millis);
             let read = within(time, read).await;
             match read.unwrap_or_else(|elapsed| Err(Error::Timeout(elapsed.into()))) {
-                Ok(latest) => {
+                // None of the newest posts is visible, and the others weren't examined.
+                Ok((None, true)) if sent.is_some() => {}
+                Ok((latest, _)) => {
                     let now = Some(latest.as_ref().map(|post| post.0.id.clone()));
                     if now != sent {
                         sent = now;

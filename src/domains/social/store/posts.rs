@@ -7,7 +7,10 @@ use super::{
 use crate::{
     app::App,
     error::Result,
-    mongo::{keyset, prelude::*},
+    mongo::{
+        keyset::{self, SortKey},
+        prelude::*,
+    },
 };
 
 /// The collection of the posts.
@@ -144,36 +147,68 @@ pub(in super::super) fn seen_by(user: &str, edges: &[EdgeDocument]) -> Document 
     doc! { "$or": ways }
 }
 
-/// The newest posts of these authors that news merge in, from `since` on and up to `until`. With `seen`, those that fit this
-/// filter; there may be many others between them.
-pub(in super::super) async fn list_merged(
-    app: &App,
+/// The order of the posts that news merge in, the newest first.
+const MERGED: [SortKey; 2] = [("shown.at", -1), ("shown.id", -1)];
+
+/// Filter of the posts of these authors that news merge in, from `since` on and up to `until`. With `seen`, those that fit this
+/// filter too.
+fn merged(
     authors: &[&str],
     (since, until): (DateTime, &Until),
     seen: Option<&Document>,
-    limit: usize,
-) -> Result<Vec<PostDocument>> {
-    let keys = [("shown.at", -1), ("shown.id", -1)];
+) -> Document {
     let mut at = doc! { "$gte": since };
     if let Until::Before(end) = until {
         at.insert("$lt", *end);
     }
     let mut filter = doc! { "merged": { "$in": authors }, "shown.at": at };
     filter.extend(seen.cloned().unwrap_or_default());
-    let filter = match until {
+    match until {
         Until::Before(_) => filter,
-        Until::Beyond(at, id) => keyset::beyond(filter, &keys, &[(*at).into(), Bson::from(id)]),
-    };
+        Until::Beyond(at, id) => keyset::beyond(filter, &MERGED, &[(*at).into(), Bson::from(id)]),
+    }
+}
+
+/// The newest posts that [`merged`] finds. With `seen` there may be many others between them.
+pub(in super::super) async fn list_merged(
+    app: &App,
+    authors: &[&str],
+    times: (DateTime, &Until),
+    seen: Option<&Document>,
+    limit: usize,
+) -> Result<Vec<PostDocument>> {
     let projection = Some(doc! { "comments": 0 });
     let list = List {
-        filter,
-        sort: keyset::sort(&keys),
+        filter: merged(authors, times, seen),
+        sort: keyset::sort(&MERGED),
         limit: count(limit),
         projection,
         time: seen.map(|_| EXAMINING),
         ..List::default()
     };
     posts(app).list(list).await
+}
+
+/// The time of the last one of so many posts of these authors, whether visible or not; `None` if there are fewer.
+pub(in super::super) async fn time_of_merged(
+    app: &App,
+    authors: &[&str],
+    times: (DateTime, &Until),
+    number: usize,
+) -> Result<Option<DateTime>> {
+    #[derive(Deserialize)]
+    struct Last {
+        at: DateTime,
+    }
+    let pipeline = vec![
+        doc! { "$match": merged(authors, times, None) },
+        doc! { "$sort": keyset::sort(&MERGED) },
+        doc! { "$skip": count(number.saturating_sub(1)) },
+        doc! { "$limit": 1_i64 },
+        doc! { "$project": { "_id": 0, "at": "$shown.at" } },
+    ];
+    let found: Vec<Last> = posts(app).rank(pipeline, Some(EXAMINING)).await?;
+    Ok(found.first().map(|last| last.at))
 }
 
 /// The end of a time.

@@ -58,7 +58,7 @@ object! {
             operations::following(cx(context), Some(&subject), None, paging(context)?).await?
         },
         /// Posts on the user's wall, newest first, as `wall` lists them.
-        wall(context)?: Connection<Post> = {
+        wall(context)?: BoundedConnection<Post> = {
             let subject = ID(user.id.clone());
             operations::wall(cx(context), Some(&subject), paging(context)?).await?
         },

@@ -215,7 +215,7 @@ impl<'a> Bulk<'a> {
         lines: Vec<Line>,
         seen: Document,
     ) -> Result<Vec<(usize, InvalidInput)>> {
-        demand_room(on)?;
+        demand_room(on, None)?;
         let store = on.store();
         let keys = lines.iter().flat_map(|line| [Some(&line.key), line.comment.reply_to.as_ref()]);
         let ids: HashSet<String> = keys.flatten().map(|key| key.id(on)).collect();

@@ -17,7 +17,7 @@
 //! - A gateway follows a ring by one tailable cursor, as long as the topic has subscribers (`operations::channel`). The
 //!   last messages are in a window in memory that all subscribers share (`operations::window`), and so are the last
 //!   responses. Each subscriber has a position. A subscriber that comes back with a position before the window first reads
-//!   the ring itself (`operations::live`).
+//!   the ring itself (`operations::behind`).
 //!
 //! # Invariants
 //!

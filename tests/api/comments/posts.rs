@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     COMMENTS, LAYOUTS, all, discussed, does, few_rooms, id_of, long_bounds, of_texts, open, post,
-    posted, short_bounds, shown, texts,
+    posted, short_bounds, shown, texts, very_long_bounds,
 };
 use crate::support::Gateway;
 
@@ -175,6 +175,31 @@ async fn an_embedded_discussion_takes_a_hundred() {
     assert!(gateway.snapshot().await == before);
     assert_eq!(texts(&gateway, &on).await.len(), 100);
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_author_leaves_room_for_others() {
+    let gateway = Gateway::with(very_long_bounds).await;
+    let on = discussed(&gateway, "a", "PER_DOCUMENT").await;
+    let (anna, bob) = (gateway.shopper("anna"), gateway.shopper("bob"));
+    let own = posted(&anna, &on, "the first one", None).await;
+    let mut refused = None;
+    // All authors together may have a thousand changes within two grace periods.
+    for number in 0..1_100 {
+        let input = json!({ "subjectId": on, "text": format!("text {number}") });
+        let said = anna.run(&super::mutation("postComment"), json!({ "input": input })).await;
+        if let Some(error) = said["errors"].get(0) {
+            refused = Some(error.clone());
+            break;
+        }
+    }
+    let refused = refused.expect("a refusal");
+    assert_eq!(refused["extensions"]["code"], "RATE_LIMITED", "{refused:#}");
+    assert!(refused["message"].as_str().expect("a text").contains("your comments"), "{refused:#}");
+    posted(&bob, &on, "another author's", None).await;
+    // Her comments can be removed all the same.
+    let removed = does(&anna, "removeComment", json!({ "commentId": own })).await;
+    assert_eq!(removed["removedBy"], "AUTHOR", "{removed:#}");
 }
 
 /// Pages of a discussion in their order: how many comments each holds.

@@ -11,7 +11,10 @@ use super::{
     COMMENT, bury, celebrities::celebrate, circle, cuts::jobs_of, deliver, does, feeds::all_news,
     people, posted,
 };
-use crate::support::{Gateway, key, short_bounds};
+use crate::{
+    metrics::Samples,
+    support::{Gateway, key, short_bounds},
+};
 
 /// Number of copies of a post in each feed.
 async fn copies(gateway: &Gateway, post: &str) -> BTreeMap<String, usize> {
@@ -116,6 +119,37 @@ async fn a_comment_reaches_a_copy_on_an_older_page() {
         json!({ "text": "first", "commentCount": 1, "latestComments": [{ "text": "late" }] });
     assert_eq!(*last, expected);
     assert!(others.len() == 10 && others.iter().all(is_silent), "{others:#?}");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_changes_of_a_post_are_written_to_its_copies_once() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &["ann", "bob"]).await;
+    circle(&gateway, "bob", "ann", "a").await;
+    let id = posted(&gateway, "ann", "a post").await;
+    deliver(&gateway).await;
+    for text in 0..20 {
+        let input = json!({ "postId": id, "text": format!("{text}") });
+        let said = does(&gateway, "bob", COMMENT, input).await;
+        assert_eq!(said["commentCount"], text + 1, "{said:#}");
+    }
+    let writes = async || {
+        let labels = "collection=\"feedPages\",command=\"update\",outcome=\"ok\"";
+        Samples::of(&gateway).await.get(&format!("docgate_mongodb_commands_total{{{labels}}}"))
+    };
+    let before = writes().await;
+    // One worker does all jobs, one after the other.
+    let work = docgate::domains::work(gateway.app.config());
+    let own = work.iter().find(|work| work.queue == "docgate.posts").expect("the queue");
+    for job in jobs_of(&gateway, "ann").await.iter().filter(|job| job.payload.contains("refresh")) {
+        assert_eq!((own.handler)(gateway.app.clone(), job.clone()).await, Ok(()));
+    }
+    let written = writes().await - before;
+    assert!((0.5..1.5).contains(&written), "{written} times");
+    let news = gateway.shopper("bob").field(super::NEWS, json!({})).await;
+    assert_eq!(news["nodes"][0]["commentCount"], 20, "{news:#}");
+    deliver(&gateway).await;
     gateway.assert_sound().await;
 }
 

@@ -252,6 +252,27 @@ async fn comments_of_blocked_users_are_hidden() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_user_leaves_room_for_the_comments_of_others() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &["ann", "bob", "cleo"]).await;
+    let id = posted(&gateway, "ann", "a post").await;
+    let comment = |text: &str| json!({ "postId": id, "text": text });
+    let repeated = json!({ "postId": id, "text": "the first", "idempotencyKey": "first" });
+    let first = does(&gateway, "bob", COMMENT, repeated.clone()).await;
+    assert_eq!(first["commentCount"], 1, "{first:#}");
+    for _ in 1..100 {
+        let done = does(&gateway, "bob", COMMENT, comment("more")).await;
+        assert_eq!(done["__typename"], "Post", "{done:#}");
+    }
+    let refused = does(&gateway, "bob", COMMENT, comment("too much")).await;
+    assert_eq!(refused["field"], "input.postId", "{refused:#}");
+    let again = does(&gateway, "bob", COMMENT, repeated).await;
+    assert_eq!(again["commentCount"], 100, "{again:#}");
+    let other = does(&gateway, "cleo", COMMENT, comment("hers")).await;
+    assert_eq!(other["commentCount"], 101, "{other:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_edit_needs_the_version_and_a_deletion_is_final() {
     let gateway = Gateway::start().await;
     people(&gateway, &["ann", "bob"]).await;

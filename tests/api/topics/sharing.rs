@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Follower, created, publish_numbers, published, texts};
 use crate::{
     metrics::Samples,
-    support::{Gateway, Turn},
+    support::{Gateway, Turn, live::TRANSPORT},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,6 +127,51 @@ async fn of_many_that_come_back_a_few_read_at_once() {
     let ((), most) = tokio::join!(come_back, watch);
     slow.off().await;
     assert!((2..=8).contains(&most), "{most} at once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_takes_nothing_keeps_nobody_from_reading() {
+    let gateway = Gateway::with(|config| {
+        config.topic_window_bytes = 1 << 16;
+        // One client may have all turns, and is not disconnected for as long as the others have patience.
+        config.client_share_percent = 100;
+        config.live_ping_millis = 600_000;
+    })
+    .await;
+    created(&gateway, "prices", 8 << 20).await;
+    let first = gateway.shopper("first");
+    let (Follower { position, .. }, _) = Follower::new(&first, "prices", None).await;
+    let text = "x".repeat(60_000);
+    for _ in 0..40 {
+        published(&gateway, "prices", &[&text]).await;
+    }
+    let since = json!({ "name": "prices", "since": position });
+    let headers = [("sec-websocket-protocol", TRANSPORT)];
+    let mut stuck = gateway.socket_with(&headers, Some(4_096)).await.expect("a socket");
+    stuck.init(gateway.shopper("stuck").token.as_deref()).await;
+    for id in 0..20 {
+        stuck.subscribe(&id.to_string(), super::FOLLOW, since.clone()).await;
+    }
+    // Its connection is full when the gateway reads no more for it.
+    let reads = async || {
+        let labels = "collection=\"topics\",command=\"find\",outcome=\"ok\"";
+        Samples::of(&gateway).await.get(&format!("docgate_mongodb_commands_total{{{labels}}}"))
+    };
+    let mut before = 0.0;
+    loop {
+        let now = reads().await;
+        if now > 8.0 && now - before < 0.5 {
+            break;
+        }
+        before = now;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    let other = gateway.shopper("other");
+    let (mut again, mut heard) = Follower::new(&other, "prices", Some(&position)).await;
+    heard.extend(again.hear(40 - heard.len()).await);
+    assert_eq!(heard.len(), 40);
+    assert!(again.missed.is_empty());
+    drop(stuck);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -224,13 +224,15 @@ document! {
         /// Set if the tag was aborted: it can't be committed any more.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub void: bool,
+        /// Whose share of the marks it takes: a digest of the comment's author. Absent in marks of earlier versions.
+        pub share?: String,
     }
 }
 
 impl Mark {
     /// The mark of an attempt that began then.
     pub(crate) fn of(tag: &str, at: DateTime) -> Self {
-        Self { tag: tag.to_owned(), at, void: false }
+        Self { tag: tag.to_owned(), at, void: false, share: None }
     }
 
     /// The id of its comment.

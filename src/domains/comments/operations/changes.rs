@@ -30,7 +30,7 @@ pub async fn edit_comment(
     let digest = cx.op(&["editComment"], None, &(&input.text, input.stars)).input;
     let next = cx.ids().derived(&["nonce", &input.comment_id, author, &input.version, &digest]);
     let may = |old: &CommentDocument| old.author == author;
-    change(cx, &input.comment_id, may, |attempt, old| {
+    change(cx, &input.comment_id, Some(author), may, |attempt, old| {
         if old.text_version == next {
             return Ok(None);
         }
@@ -68,7 +68,8 @@ pub async fn remove_comment(
     let subject = cx.requester.subject()?;
     let input = input.checked()?;
     let may = |old: &CommentDocument| old.author == subject || cx.requester.has(Role::Moderator);
-    change(cx, &input.comment_id, may, |attempt, old| {
+    // Each comment is removed once, so removals need no share.
+    change(cx, &input.comment_id, None, may, |attempt, old| {
         if old.removed.is_some() {
             return Ok(None);
         }
@@ -84,11 +85,12 @@ pub async fn remove_comment(
     .await
 }
 
-/// Drives the change of a comment of which `may` is true, in the store where it can be changed. `changed`
-/// returns the comment after the change, or `None` if it was changed before.
+/// Drives the change of a comment of which `may` is true, in the store where it can be changed. It takes its mark from the
+/// share of `author`, if that is given. `changed` returns the comment after the change, or `None` if it was changed before.
 async fn change<U: From<NotFound>>(
     cx: Cx<'_>,
     comment_id: &ID,
+    author: Option<&str>,
     may: impl Fn(&CommentDocument) -> bool,
     changed: impl Fn(&Attempt, &CommentDocument) -> Result<Option<CommentDocument>, Stop<U>>,
 ) -> Result<CommentDocument, Stop<U>> {
@@ -118,7 +120,7 @@ async fn change<U: From<NotFound>>(
             return Ok(Step::Again);
         }
         let Some(new) = changed(&attempt, &old)? else { return Ok(Step::Done(old)) };
-        demand_room(&discussed)?;
+        demand_room(&discussed, author)?;
         let Some(changed) = store.rewrite(&old, new, &attempt).await? else {
             return Ok(Step::Again);
         };

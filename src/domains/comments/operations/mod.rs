@@ -16,17 +16,17 @@ pub use reads::{
 };
 
 use super::{
-    documents::{CommentDocument, Layout, OpenDiscussion, Parent},
+    documents::{CommentDocument, Layout, Parent},
     store::{self, DiscussionHandle, Opened},
 };
-use crate::graphql::prelude::*;
+use crate::graphql::{prelude::*, shares::share};
 
 /// Maximum length of a comment, in characters.
 pub(super) const TEXT: usize = 4_000;
 /// Maximum depth of a thread: a sort key has about 25 bytes for each level.
 pub const LEVELS: usize = 250;
-/// Maximum number of marks of a discussion. It is checked before a mark is written, so concurrent attempts
-/// may exceed it by a few.
+/// Maximum number of marks of a discussion, of which each author has a share. It is checked before a mark is written, so
+/// concurrent attempts may exceed it by a few.
 const MARKS: usize = 1_000;
 /// Maximum length of a slug: a name of 32 characters for each level.
 const SLUG: usize = LEVELS * 33;
@@ -66,11 +66,18 @@ pub(super) fn demand_depth(above: &CommentDocument, field: &str) -> Result<(), I
     Ok(())
 }
 
-/// Checks that the discussion has room for another mark.
-pub(super) fn demand_room(discussion: &OpenDiscussion) -> Result<()> {
-    if discussion.marks.len() >= MARKS {
+/// Checks that the discussion has room for another mark, and the share of its author too, if one is given.
+pub(super) fn demand_room(discussed: &DiscussionHandle<'_>, author: Option<&str>) -> Result<()> {
+    if discussed.marks.len() >= MARKS {
         return Err(Error::rate_limited(
             "too many changes of this discussion's comments; try again in a minute",
+        ));
+    }
+    let Some(author) = author.map(|author| discussed.share_of(author)) else { return Ok(()) };
+    let own = discussed.marks.iter().filter(|mark| mark.share.as_ref() == Some(&author)).count();
+    if own >= share(MARKS, discussed.app.config().client_share_percent) {
+        return Err(Error::rate_limited(
+            "too many changes of your comments in this discussion; try again in a minute",
         ));
     }
     Ok(())

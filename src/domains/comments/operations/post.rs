@@ -132,7 +132,7 @@ async fn post_draft(
     // The store that it was inserted into before the discussion moved.
     let mut left: Option<CommentStore<'_>> = None;
     loop {
-        demand_room(&discussed)?;
+        demand_room(&discussed, Some(&draft.author))?;
         // A repeat during a migration: committed comments are copied before the comment is posted anew.
         if let Some((migration, before)) = discussed.uncopied_store()
             && let Some(old) = before.find(CommentKey::Id(&draft.id)).await?

@@ -101,9 +101,14 @@ impl DiscussionHandle<'_> {
         });
         fields.extend(rated(rating));
         let guard = both(guard, is("discussion.epoch", self.epoch).guard());
-        let marks = comments.iter().map(|comment| Mark::of(&comment.id, attempt.now()));
+        let marks = comments.iter().map(|comment| self.mark_of(comment, &comment.id, attempt));
         let marks: Vec<_> = marks.collect();
         self.set_marked(guard, fields, &marks, done, attempt).await
+    }
+
+    /// The mark of a change of the comment, which takes the share of its author.
+    fn mark_of(&self, comment: &CommentDocument, tag: &str, attempt: &Attempt) -> Mark {
+        Mark { share: Some(self.share_of(&comment.author)), ..Mark::of(tag, attempt.now()) }
     }
 
     /// Marks a tag as void, unless it is already marked. Returns whether it did.
@@ -144,7 +149,7 @@ impl DiscussionHandle<'_> {
             "discussion.version": plus("discussion.version", 1),
         };
         fields.extend(rated(Rating::of(due.reviews.into(), due.stars.into())));
-        let mark = Mark::of(&due.tag, attempt.now());
+        let mark = self.mark_of(comment, &due.tag, attempt);
         self.set_marked(guard, fields, &[mark], Document::new(), attempt).await
     }
 

@@ -58,6 +58,11 @@ impl<'a> DiscussionHandle<'a> {
         }
     }
 
+    /// Digest of an author, by which the author's share of the marks is counted.
+    pub(crate) fn share_of(&self, author: &str) -> String {
+        self.app.ids().signature(&["marks", &self.id, author])
+    }
+
     /// The previous store, during a migration.
     pub(crate) fn before(&self) -> Option<CommentStore<'a>> {
         let layout = self.migration.as_ref()?.from;

@@ -78,7 +78,15 @@ impl Batch for Task {
                 let last = celebrities::mark(app, &user, at, after.as_deref()).await?;
                 Ok(last.map(|last| Self::Mark { user, began, after: Some(last) }))
             }
-            Self::Refresh { post, .. } => bring_up_to_date(app, &post).await.map(|()| None),
+            Self::Refresh { post, .. } => {
+                let found = posts(app).get_part_settled(&post, PostDocument::PART).await?;
+                // The job of another version has written this one too. Many changes of one post would otherwise write to all
+                // of its copies as often.
+                if found.as_ref().is_none_or(|post| post.due.is_some()) {
+                    write_copies(app, &post, found).await?;
+                }
+                Ok(None)
+            }
         }
     }
 }
@@ -156,6 +164,11 @@ async fn entitled(app: &App, post: &Shown, followers: Vec<EdgeDocument>) -> Resu
 /// Writes the post to its copies, or removes them if it was deleted.
 pub(in super::super) async fn bring_up_to_date(app: &App, id: &str) -> Result<()> {
     let post = posts(app).get_part_settled(id, PostDocument::PART).await?;
+    write_copies(app, id, post).await
+}
+
+/// Brings the copies of a post to the version that was read; `None` if there is no such post any more.
+async fn write_copies(app: &App, id: &str, post: Option<PostDocument>) -> Result<()> {
     let Some(post) = post.filter(|post| post.deleted_at.is_none() || post.due.is_some()) else {
         return feeds::withdraw(app, id).await.map(|_removed| ());
     };

@@ -18,8 +18,10 @@ use super::{
 };
 use crate::{graphql::prelude::*, mongo::Version};
 
-/// Maximum number of comments on a post.
+/// Maximum number of comments on a post, and of one author on it. A comment can't be removed, so an author without a bound
+/// could keep all others from commenting for good.
 const COMMENTS: usize = 500;
+const COMMENTS_OF_ONE: usize = 100;
 
 /// Creates a post. Its copies are delivered by jobs.
 pub async fn create_post(
@@ -204,7 +206,8 @@ pub async fn comment_on_post(
         at: cx.clock(),
         n: 0,
     };
-    let added = post_store::add_comment(&cx, id, &comment, COMMENTS).after().await?;
+    let most = (COMMENTS, COMMENTS_OF_ONE);
+    let added = post_store::add_comment(&cx, id, &comment, most).after().await?;
     if let Some(post) = added {
         delivery::refresh(&cx, &post.shown).await?;
         return Ok(post.shown);
@@ -216,6 +219,9 @@ pub async fn comment_on_post(
         Some(_) => {
             delivery::refresh(&cx, &found.shown).await?;
             Ok(found.shown)
+        }
+        None if found.comments.len() < COMMENTS => {
+            Err(InvalidInput::new("postId", "has 100 comments of yours, the maximum").into())
         }
         None => Err(InvalidInput::new("postId", "has 500 comments, the maximum").into()),
     }

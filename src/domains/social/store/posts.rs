@@ -65,16 +65,22 @@ pub(in super::super) fn delete(app: &App, id: &str, by: &str) -> Guarded<PostDoc
     posts(app).set(guard, set)
 }
 
-/// Adds a comment to a post that has less than `most` of them. The time and the number are set by the update.
+/// Adds a comment to a post that has less than `most` of them, and less than `most_of_one` of the same author. The time and
+/// the number are set by the update.
 pub(in super::super) fn add_comment(
     app: &App,
     post: &str,
     CommentEntry { id, input, by, text, .. }: &CommentEntry,
-    most: usize,
+    (most, most_of_one): (usize, usize),
 ) -> Guarded<PostDocument> {
     let mut guard = live(post);
     guard.insert("comments.id", doc! { "$ne": id });
-    guard.insert("$expr", doc! { "$lt": ["$shown.commentCount", count(most)] });
+    let own = filter(array("comments"), doc! { "$eq": ["$$this.by", literal(by)] });
+    let has_room = doc! { "$and": [
+        { "$lt": ["$shown.commentCount", count(most)] },
+        { "$lt": [{ "$size": own }, count(most_of_one)] },
+    ] };
+    guard.insert("$expr", has_room);
     let number = doc! { "$add": ["$shown.commentCount", 1_i64] };
     let entry = whole(doc! {
         "id": literal(id), "input": literal(input), "by": literal(by), "text": literal(text),

@@ -14,15 +14,13 @@ use super::{
         store,
         types::TopicMessages,
     },
-    window::{Joining, Part, Window},
+    behind::Behind,
+    window::{Joining, MOST, MOST_BYTES, Part, Window},
 };
 use crate::{
     app::App,
     error::Result,
-    graphql::{
-        shared::Shared,
-        shares::{Client, Turns},
-    },
+    graphql::{shared::Shared, shares::Client},
     mongo::{
         Stored,
         rings::{BATCH, Ring},
@@ -31,9 +29,6 @@ use crate::{
 
 /// Pause before a ring is read again after an error, or because it is empty.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Number of reads of messages before a window that this gateway has under way at once, of which each client has a share.
-/// The others wait in their order.
-const READS: usize = 8;
 /// Number of responses that subscribers share, for each topic.
 const RESPONSES: usize = 4;
 /// Time that sending to one subscriber takes about. A signal is followed by a pause of so long for each subscriber.
@@ -68,14 +63,21 @@ pub(super) struct Recent {
 #[derive(Default)]
 pub(super) struct Channels {
     all: Mutex<HashMap<String, Arc<Channel>>>,
-    turns: OnceLock<Arc<Turns>>,
+    behind: OnceLock<Arc<Behind>>,
 }
 
 /// The reads of one subscriber before the window.
 pub(super) struct Reads {
     ring: Ring,
-    turns: Arc<Turns>,
+    behind: Arc<Behind>,
     client: Client,
+}
+
+/// Messages that a subscriber reads before the window, as many as fit into a response.
+pub(super) struct Older {
+    pub(super) messages: Vec<Arc<MessageDocument>>,
+    /// Number of those that are read next.
+    pub(super) most: usize,
 }
 
 /// Number of subscribers to topics of this gateway.
@@ -166,8 +168,8 @@ impl Reads {
     pub(super) fn new(app: &App, ring: Ring, client: Client) -> Self {
         let percent = app.config().client_share_percent;
         let channels = app.shared::<Channels>();
-        let turns = channels.turns.get_or_init(|| Arc::new(Turns::of(READS, percent)));
-        Self { ring, turns: Arc::clone(turns), client }
+        let behind = channels.behind.get_or_init(|| Arc::new(Behind::of(percent)));
+        Self { ring, behind: Arc::clone(behind), client }
     }
 
     /// The messages after the one with this id, at most `most`; without an id the oldest ones. `None` if the ring doesn't
@@ -175,16 +177,41 @@ impl Reads {
     ///
     /// # Errors
     /// `Unread` or `Internal`.
-    pub(super) async fn read(
-        &self,
-        after: Option<&str>,
-        most: usize,
-    ) -> Result<Option<Vec<MessageDocument>>> {
-        let _turn = self.turns.wait(self.client).await?;
-        match after {
-            Some(id) => self.ring.after(id, most).await,
-            None => self.ring.oldest(most).await.map(Some),
-        }
+    pub(super) async fn read(&self, after: Option<&str>, most: usize) -> Result<Option<Older>> {
+        let read = || {
+            let (ring, after) = (self.ring.clone(), after.map(str::to_owned));
+            async move {
+                let found = match after {
+                    Some(id) => ring.after(&id, most).await,
+                    None => ring.oldest(most).await.map(Some),
+                };
+                // The rest isn't kept.
+                let older = found.map(|found| found.map(|found| Older::of(found, most)));
+                let bytes =
+                    older.as_ref().map_or(0, |older| older.as_ref().map_or(0, Older::bytes));
+                (older, bytes)
+            }
+        };
+        self.behind.read(self.client, read).await?
+    }
+}
+
+impl Older {
+    /// The first of these messages, as many as fit into a response.
+    fn of(found: Vec<MessageDocument>, most: usize) -> Self {
+        let (count, mut bytes) = (found.len(), 0);
+        let fitting = found.into_iter().take_while(|message| {
+            let fits = bytes < MOST_BYTES;
+            bytes += message.size();
+            fits
+        });
+        let messages: Vec<_> = fitting.map(Arc::new).collect();
+        let most = if messages.len() < count { messages.len() } else { (2 * most).min(MOST) };
+        Self { messages, most }
+    }
+
+    fn bytes(&self) -> usize {
+        self.messages.iter().map(|message| message.size()).sum()
     }
 }
 

@@ -6,15 +6,11 @@ use futures_util::Stream;
 use tokio::sync::watch;
 
 use super::{
-    super::{
-        documents::{MessageDocument, TopicEntry},
-        store,
-        types::TopicMessages,
-    },
+    super::{documents::TopicEntry, store, types::TopicMessages},
     TOPIC,
-    channel::{Channel, Channels, Reads, Signal},
+    channel::{Channel, Channels, Older, Reads, Signal},
     check_name, is_visible,
-    window::{MOST, MOST_BYTES},
+    window::MOST,
 };
 use crate::graphql::{
     prelude::*,
@@ -82,13 +78,13 @@ enum Place {
     /// Nothing is read yet. It is to begin after the message of this id, or at the present end.
     Start(Option<String>),
     /// In the ring.
-    Ring(Older),
+    Ring(RingPlace),
     /// In the window, before the message of this number.
     Window(u64),
 }
 
 /// A place that the window doesn't reach back to.
-struct Older {
+struct RingPlace {
     /// Id of the last message before it.
     after: String,
     /// Number of messages that are read next.
@@ -164,7 +160,7 @@ impl Subscriber {
                 Ok(Some(response))
             }
             Err(after) => {
-                self.place = Place::Ring(Older { after, most: MOST, is_first: true });
+                self.place = Place::Ring(RingPlace { after, most: MOST, is_first: true });
                 self.next_older().await
             }
         }
@@ -172,7 +168,7 @@ impl Subscriber {
 
     /// The next response of a place in the ring. `None` if the gateway itself hasn't read so far yet.
     async fn next_older(&mut self) -> Result<Option<Shared<TopicMessages>>> {
-        let Place::Ring(Older { after, most, is_first }) = &self.place else { return Ok(None) };
+        let Place::Ring(RingPlace { after, most, is_first }) = &self.place else { return Ok(None) };
         let end = {
             let mut recent = self.channel.recent();
             if let Some(from) = recent.window.after(after) {
@@ -188,34 +184,21 @@ impl Subscriber {
         };
         let (most, mut missed) = (*most, Some(0));
         let found = match self.reads.read(Some(after), most).await? {
-            Some(found) if found.is_empty() => return Ok(None),
-            Some(found) => found,
+            Some(Older { messages, .. }) if messages.is_empty() => return Ok(None),
+            Some(found) => Some(found),
             // Its message was overwritten, or was never there.
             None => {
                 missed = None;
-                self.reads.read(None, most).await?.unwrap_or_default()
+                self.reads.read(None, most).await?
             }
         };
-        let (messages, most) = bounded(found, most);
-        let Some(last) = messages.last() else {
+        let last = found.as_ref().and_then(|found| found.messages.last());
+        let (Some(last), Some(found)) = (last.map(|last| last.id.clone()), found) else {
             let response = TopicMessages::none(self.channel.topic.ring.clone(), missed);
             self.place = Place::Window(end);
             return Ok(Some(Shared::new(response)));
         };
-        self.place = Place::Ring(Older { after: last.id.clone(), most, is_first: false });
-        Ok(TopicMessages::after(messages, missed).map(Shared::new))
+        self.place = Place::Ring(RingPlace { after: last, most: found.most, is_first: false });
+        Ok(TopicMessages::after(found.messages, missed).map(Shared::new))
     }
-}
-
-/// The first of these messages, as many as fit into a response, and the number of those that are read next.
-fn bounded(found: Vec<MessageDocument>, most: usize) -> (Vec<Arc<MessageDocument>>, usize) {
-    let (count, mut bytes) = (found.len(), 0);
-    let fitting = found.into_iter().take_while(|message| {
-        let fits = bytes < MOST_BYTES;
-        bytes += message.size();
-        fits
-    });
-    let fitting: Vec<_> = fitting.map(Arc::new).collect();
-    let next = if fitting.len() < count { fitting.len() } else { (2 * most).min(MOST) };
-    (fitting, next)
 }

@@ -1,5 +1,6 @@
 //! The rules of topics.
 
+mod behind;
 mod channel;
 mod live;
 mod window;

@@ -46,7 +46,7 @@ const DATABASE: &str = "mongod";
 
 impl Home {
     /// Opens the folder, which must be empty or belong to a demo. With `fresh` it gets new secrets, and its
-    /// shop counts as unfilled.
+    /// shop counts as unfilled, once this is [written](Self::write).
     pub(super) fn open(folder: Option<PathBuf>, fresh: bool) -> Result<Self, Failure> {
         let usual = || Some(dirs::data_dir()?.join("docgate").join("demo"));
         let Some(folder) = folder.or_else(usual) else {
@@ -59,9 +59,7 @@ impl Home {
         let kept = if fresh { None } else { read(&folder)? };
         let anew = || State { secret: secret(), auth_secret: secret(), filled: false };
         let state = kept.unwrap_or_else(anew);
-        let home = Self { folder, state, _lock: lock };
-        home.write()?;
-        Ok(home)
+        Ok(Self { folder, state, _lock: lock })
     }
 
     /// The path of the folder.
@@ -117,7 +115,7 @@ impl Home {
     }
 
     /// Replaces `demo.json` atomically, so that an interruption leaves the old or the new file.
-    fn write(&self) -> Result<(), Failure> {
+    pub(super) fn write(&self) -> Result<(), Failure> {
         let path = self.folder.join(STATE);
         let text = serde_json::to_vec_pretty(&self.state).unwrap_or_default();
         private_files::replace(&path, &text).map_err(|fault| failed("write", &path, &fault))

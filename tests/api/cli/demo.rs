@@ -393,6 +393,44 @@ fn a_demo_names_every_fault_of_its_settings_before_anything_is_started() {
     assert!(!folder.path().join("mongod").exists());
 }
 
+/// A start that is refused leaves the shop as it was, also with `--fresh`.
+#[test]
+fn a_refused_start_keeps_the_demo_of_its_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("demo.json");
+    let keys = ["a", "b"].map(|letter| letter.repeat(43));
+    let filled = json!({ "secret": keys[0], "auth_secret": keys[1], "filled": true }).to_string();
+    std::fs::write(folder.path().join("lock"), "").expect("written");
+    std::fs::write(&state, &filled).expect("written");
+
+    let mut faulty = demo(folder.path(), &["--fresh"]);
+    faulty.env("DOCGATE_TAXES", "{}");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let mut elsewhere = docgate(&["demo", "--fresh", "--port", &port]);
+    elsewhere.env("DOCGATE_DATA", folder.path());
+    for (command, expected) in [(faulty, 2), (elsewhere, 3)] {
+        let (code, _, said) = done(command);
+        assert_eq!(code, expected, "{said}");
+        assert_eq!(std::fs::read_to_string(&state).expect("read"), filled, "{said}");
+    }
+}
+
+/// Without its database a demo can't do anything any more, so it ends and says why.
+#[test]
+fn a_demo_ends_with_its_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("demo");
+    let running = Running::start(of_size("20000", &data, &[]));
+    running.says("Filling the shop");
+    let pid = std::fs::read_to_string(data.join("mongod").join("mongod.lock")).expect("a pid");
+    let killed = Command::new("kill").args(["-KILL", pid.trim()]).status();
+    assert!(killed.expect("kill runs").success());
+    running.says("docgate: mongod ended by itself (signal: 9");
+    running.says("mongod.log");
+    assert_eq!(running.ends(), 3);
+}
+
 #[test]
 fn a_demo_touches_nothing_that_is_not_its_own() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -66,7 +66,7 @@ pub(super) struct Demo {
     /// Remove the data of an earlier demo in that folder and start again.
     #[arg(long)]
     fresh: bool,
-    /// Number of products in the filled shop, 50 to 200,000.
+    /// Number of products in the filled shop, 50 to 200,000. A shop that is filled keeps its own.
     #[arg(long, value_name = "NUMBER", default_value_t = seed::PRODUCTS)]
     #[arg(value_parser = clap::value_parser!(u32).range(50..=200_000))]
     products: u32,
@@ -163,6 +163,7 @@ impl Demo {
         let tokens = welcome::tokens(app.config())?;
         let edge = Edge::new(app.clone(), Some(tokens.clone()))?;
         terminal::print(welcome::text(&app, home, &tokens, &cuts));
+        let products = home.products().unwrap_or(self.products);
         let moving = async {
             tokio::join!(
                 seed::live(&app),
@@ -171,8 +172,8 @@ impl Demo {
                 seed::run_requests(&app),
                 seed::run_ads(&app),
                 seed::run_theaters(&app),
-                seed::wander(&app, self.products),
-                seed::run_ticker(app.clone(), self.products, stop.clone()),
+                seed::wander(&app, products),
+                seed::run_ticker(app.clone(), products, stop.clone()),
             )
         };
         let gateway::Listeners { public, admin } = listeners;
@@ -192,7 +193,7 @@ impl Demo {
         if !home.is_filled() {
             terminal::remark("Filling the shop …");
             cuts = seed::fill(config, database, self.products).await?;
-            home.mark_filled()?;
+            home.mark_filled(self.products)?;
         }
         Ok(cuts)
     }

@@ -315,10 +315,27 @@ fn assert_alone(running: &Demo, data: &Path, other: &Path) {
     assert!(said.contains("it is taken by another process") && said.contains("--port"), "{said}");
 }
 
-/// What was changed is kept, and the tokens still hold. Settings that aren't the demo's own hold too.
+/// The numbers of the albums that are sold next, as the demo's ticker tells.
+async fn sold_albums(address: &str) -> Vec<u32> {
+    let query = "subscription { topic(name: \"ticker\") { messages { payload } } }";
+    let asked = crate::support::http().post(format!("http://{address}/graphql"));
+    let asked = asked.header("accept", "text/event-stream").json(&json!({ "query": query }));
+    let mut events = asked.send().await.expect("an answer");
+    let mut text = String::new();
+    while text.matches("ALB-").count() < 4 {
+        let part = events.chunk().await.expect("a part").expect("it goes on");
+        text.push_str(&String::from_utf8_lossy(&part));
+    }
+    // The last one may be cut.
+    let found = text.split("ALB-").skip(1).take(3);
+    found.map(|rest| rest[..5].parse().expect("a number")).collect()
+}
+
+/// What was changed is kept, and the tokens still hold. Settings that aren't the demo's own hold too. Another number of
+/// products is that of another shop.
 async fn assert_kept(data: &Path, shopper: &str, title: &Value) {
     let running = Running::start({
-        let mut command = demo(data, &[]);
+        let mut command = of_size("5000", data, &[]);
         command.env("DOCGATE_CORS_ORIGINS", "https://shop.example").env("DOCGATE_PORT", "tcp://x");
         command.env("DOCGATE_SECRET", "not the demo's").env("DOCGATE_INTROSPECTION", "false");
         command
@@ -337,6 +354,8 @@ async fn assert_kept(data: &Path, shopper: &str, title: &Value) {
     let answer = ask(&address, Some(shopper), PRICE).await;
     assert_eq!(&answer["data"]["product"]["title"], title, "{answer}");
     assert_eq!(answer["data"]["product"]["pricing"]["retail"]["minorUnits"], 1, "{answer}");
+    let sold = sold_albums(&address).await;
+    assert!(sold.iter().all(|number| (1..=43).contains(number)), "{sold:?}");
     running.signal("TERM");
     assert_eq!(running.ends(), 0);
 }

@@ -617,7 +617,7 @@ async fn a_gateway_waits_for_its_primary_and_says_so() {
     assert_eq!(running.ends(), 0, "a stop is heard while it waits");
 }
 
-/// A load balancer that asks at the address for operators sends nothing more to it.
+/// A load balancer that probes the address for operators sends nothing more to the gateway.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_stops_is_not_ready_any_more() {
     let running = Running::start({

@@ -1,12 +1,13 @@
 //! Liveness and readiness probes.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
 use axum::{extract::State, http::StatusCode};
 use tokio::{sync::Mutex, time::timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::Edge;
 use crate::{app::App, mongo::connect};
@@ -19,16 +20,18 @@ const REUSE: Duration = Duration::from_secs(1);
 /// Whether the gateway serves, and the last known state of the primary.
 #[derive(Default)]
 pub(super) struct Readiness {
-    /// Whether clients are served. Probes are answered before, if they have an address of their own.
-    is_serving: AtomicBool,
+    /// Set once clients are served; cancelled when the gateway begins to stop. Probes are answered before and after, if they
+    /// have an address of their own.
+    until: OnceLock<CancellationToken>,
     /// Time and result of the last ping. The lock is held during a ping, so that concurrent probes share it.
     known: Mutex<Option<(Instant, bool)>>,
 }
 
 impl Readiness {
-    /// Records that clients are served.
-    pub(super) fn open(&self) {
-        self.is_serving.store(true, Ordering::Release);
+    /// Records that clients are served until `stop`.
+    pub(super) fn open(&self, stop: CancellationToken) {
+        // A gateway serves once.
+        let _earlier = self.until.set(stop);
     }
 
     async fn check(&self, app: &App) -> bool {
@@ -52,8 +55,12 @@ pub(super) async fn live() -> &'static str {
 
 /// Readiness: clients are served, and the primary responds.
 pub(super) async fn ready(State(edge): State<Edge>) -> (StatusCode, &'static str) {
-    if !edge.readiness.is_serving.load(Ordering::Acquire) {
-        return (StatusCode::SERVICE_UNAVAILABLE, "the gateway is starting\n");
+    match edge.readiness.until.get() {
+        None => return (StatusCode::SERVICE_UNAVAILABLE, "the gateway is starting\n"),
+        Some(stop) if stop.is_cancelled() => {
+            return (StatusCode::SERVICE_UNAVAILABLE, "the gateway is stopping\n");
+        }
+        Some(_) => {}
     }
     match timeout(TIMEOUT, edge.readiness.check(&edge.app)).await {
         Ok(true) => (StatusCode::OK, "ready\n"),

@@ -223,9 +223,9 @@ impl Edge {
     }
 
     /// Serves on `listener` until `stop`. Then it waits for running requests, and for flows of disconnected
-    /// clients, for one grace period each. From now on the gateway is ready while the primary answers.
+    /// clients, for one grace period each. From now on until `stop` the gateway is ready while the primary answers.
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
-        self.readiness.open();
+        self.readiness.open(stop.clone());
         let closing = self.closing.clone();
         let app = self.app.clone();
         let tasks = app.tasks().clone();

@@ -74,6 +74,16 @@ pub enum ManagedError {
         /// The log file, unless it is removed with its folder.
         log: Option<PathBuf>,
     },
+    /// mongod ended by itself after it was ready.
+    #[error("mongod ended by itself ({status}){}{}", told(lines), log_in(log.as_ref()))]
+    Ended {
+        /// The exit status of mongod.
+        status: ExitStatus,
+        /// The last errors in its log, one per line.
+        lines: String,
+        /// The log file, unless it is removed with its folder.
+        log: Option<PathBuf>,
+    },
     /// mongod runs, but didn't become primary in time.
     #[error(
         "mongod wasn't ready after {seconds} s{}{}",
@@ -108,6 +118,11 @@ impl ManagedError {
 
 fn because(source: Option<&mongodb::error::Error>) -> String {
     source.map_or_else(String::new, |error| format!(": {error}"))
+}
+
+/// The end of a sentence, with the errors that the log has.
+fn told(lines: &str) -> String {
+    if lines.is_empty() { ".".to_owned() } else { format!(":\n{lines}") }
 }
 
 fn log_in(file: Option<&PathBuf>) -> String {

@@ -3,7 +3,7 @@
 use super::{
     ManagedError,
     data_dir::{lock, prepare_data_dir, remove_contents},
-    log::{errors_in, read_from},
+    log::{errors_in, read_end, read_from},
     replica_set,
     watchdog::{Watchdog, spawn_apart},
 };
@@ -20,6 +20,8 @@ use tokio::time::{Instant, sleep};
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time limit for mongod to end after SIGTERM; the watchdog kills it after 10 s.
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
+/// Interval in which a mongod that is ready is looked at.
+const WATCH: Duration = Duration::from_millis(200);
 /// Interval in which the child process and the port are polled.
 pub(super) const POLL: Duration = Duration::from_millis(20);
 /// Maximum number of starts on different free ports. Another program may take a free port before mongod binds
@@ -64,6 +66,8 @@ pub struct Mongod {
     settings: Settings,
     port: u16,
     child: Option<Child>,
+    /// Length of the log before the last start.
+    log_start: u64,
     watchdog: Watchdog,
 }
 
@@ -92,7 +96,7 @@ impl Mongod {
         let wanted_port = settings.port;
         let remove = (settings.data == Data::Removed).then_some(settings.data_dir.as_path());
         let watchdog = Watchdog::start(remove, lock).map_err(ManagedError::system("start sh"))?;
-        let mut mongod = Self { settings, port: 0, child: None, watchdog };
+        let mut mongod = Self { settings, port: 0, child: None, log_start: 0, watchdog };
 
         let mut attempts = PORT_ATTEMPTS;
         loop {
@@ -121,7 +125,7 @@ impl Mongod {
         self.port
     }
 
-    /// The process id; `None` after [`kill`](Self::kill).
+    /// The process id; `None` after [`kill`](Self::kill) and [`until_ended`](Self::until_ended).
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
@@ -163,10 +167,36 @@ impl Mongod {
         self.run().await
     }
 
+    /// Waits until mongod ends by itself, and returns [`ManagedError::Ended`] with what its log says. Nobody waits for a mongod
+    /// that was [killed](Self::kill).
+    pub async fn until_ended(&mut self) -> ManagedError {
+        loop {
+            match self.ended() {
+                Ok(None) => sleep(WATCH).await,
+                Ok(Some(status)) => {
+                    let log = self.log();
+                    let text = read_end(&log, self.log_start);
+                    let text = text.unwrap_or_else(|error| error.to_string());
+                    return ManagedError::Ended {
+                        status,
+                        lines: errors_in(&text),
+                        log: self.kept(&log),
+                    };
+                }
+                Err(error) => return error,
+            }
+        }
+    }
+
+    fn log(&self) -> PathBuf {
+        self.settings.data_dir.join("mongod.log")
+    }
+
     async fn run(&mut self) -> Result<(), ManagedError> {
-        let log = self.settings.data_dir.join("mongod.log");
+        let log = self.log();
         // The log is appended to, so lines of an earlier start are skipped.
         let log_start = fs::metadata(&log).map_or(0, |file| file.len());
+        self.log_start = log_start;
         let pid = self.launch(&log).map_err(ManagedError::system("start mongod"))?;
 
         let deadline = Instant::now() + START_TIMEOUT;

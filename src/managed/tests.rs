@@ -136,6 +136,20 @@ async fn an_early_end_is_explained() -> Outcome {
     Ok(())
 }
 
+#[tokio::test]
+async fn an_end_by_itself_is_noticed_and_explained() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut mongod = Mongod::start(settings(folder.path()).await?).await?;
+    let pid = mongod.pid().ok_or("no mongod")?;
+    Command::new("kill").args(["-TERM", &pid.to_string()]).status()?;
+    let ended = mongod.until_ended().await;
+    assert!(matches!(&ended, ManagedError::Ended { status, .. } if status.success()), "{ended}");
+    assert!(ended.to_string().contains("mongod.log"), "{ended}");
+    assert_eq!(mongod.pid(), None);
+    mongod.stop().await?;
+    Ok(())
+}
+
 /// Runs the test binary a second time, as the owner that is killed.
 #[tokio::test]
 async fn nothing_outlives_a_killed_owner() -> Outcome {

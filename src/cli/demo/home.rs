@@ -35,6 +35,9 @@ struct State {
     auth_secret: String,
     /// Whether filling the shop was completed.
     filled: bool,
+    /// Number of products with which it was filled. Earlier versions didn't write it.
+    #[serde(default)]
+    products: Option<u32>,
 }
 
 /// Settings of the demo that a file or the environment can't replace: to ignore them would hide that they are without effect.
@@ -46,7 +49,7 @@ const DATABASE: &str = "mongod";
 
 impl Home {
     /// Opens the folder, which must be empty or belong to a demo. With `fresh` it gets new secrets, and its
-    /// shop counts as unfilled.
+    /// shop counts as unfilled, once this is [written](Self::write).
     pub(super) fn open(folder: Option<PathBuf>, fresh: bool) -> Result<Self, Failure> {
         let usual = || Some(dirs::data_dir()?.join("docgate").join("demo"));
         let Some(folder) = folder.or_else(usual) else {
@@ -57,11 +60,10 @@ impl Home {
         refuse_foreign(&folder)?;
         let lock = lock(&folder)?;
         let kept = if fresh { None } else { read(&folder)? };
-        let anew = || State { secret: secret(), auth_secret: secret(), filled: false };
+        let anew =
+            || State { secret: secret(), auth_secret: secret(), filled: false, products: None };
         let state = kept.unwrap_or_else(anew);
-        let home = Self { folder, state, _lock: lock };
-        home.write()?;
-        Ok(home)
+        Ok(Self { folder, state, _lock: lock })
     }
 
     /// The path of the folder.
@@ -81,10 +83,15 @@ impl Home {
         self.state.filled
     }
 
-    /// Records that filling the shop was completed.
-    pub(super) fn mark_filled(&mut self) -> Result<(), Failure> {
-        self.state.filled = true;
+    /// Records that the shop was filled with so many products.
+    pub(super) fn mark_filled(&mut self, products: u32) -> Result<(), Failure> {
+        (self.state.filled, self.state.products) = (true, Some(products));
         self.write()
+    }
+
+    /// Number of products of the shop, if it is filled: a later start may want another one.
+    pub(super) fn products(&self) -> Option<u32> {
+        self.state.products.filter(|_| self.state.filled)
     }
 
     /// The settings that the demo fixes; they override the environment. Carts live for a week, so that those
@@ -117,7 +124,7 @@ impl Home {
     }
 
     /// Replaces `demo.json` atomically, so that an interruption leaves the old or the new file.
-    fn write(&self) -> Result<(), Failure> {
+    pub(super) fn write(&self) -> Result<(), Failure> {
         let path = self.folder.join(STATE);
         let text = serde_json::to_vec_pretty(&self.state).unwrap_or_default();
         private_files::replace(&path, &text).map_err(|fault| failed("write", &path, &fault))

@@ -8,6 +8,7 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::Args;
@@ -24,7 +25,7 @@ use crate::{
     config::Config,
     domains::{self, collections},
     edge::Edge,
-    managed::{self, ManagedError, Mongod},
+    managed::{self, Mongod},
     metrics::Metrics,
     mongo::{connect, indexes},
 };
@@ -47,6 +48,9 @@ use home::Home;
 ///     docgate demo
 ///     docgate demo --port 8081 --data /tmp/shop --fresh
 ///     DOCGATE_CORS_ORIGINS=http://localhost:5173 docgate demo   # pages of that origin may use it
+///
+/// Exit codes: 0 after a requested stop, 2 if the configuration is invalid, 3 if the port is taken, if there is no MongoDB to
+/// start, or if MongoDB ends by itself. In the last case the command names MongoDB's log.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Demo {
@@ -62,7 +66,7 @@ pub(super) struct Demo {
     /// Remove the data of an earlier demo in that folder and start again.
     #[arg(long)]
     fresh: bool,
-    /// Number of products in the filled shop, 50 to 200,000.
+    /// Number of products in the filled shop, 50 to 200,000. A shop that is filled keeps its own.
     #[arg(long, value_name = "NUMBER", default_value_t = seed::PRODUCTS)]
     #[arg(value_parser = clap::value_parser!(u32).range(50..=200_000))]
     products: u32,
@@ -97,7 +101,7 @@ impl Demo {
         let listeners = gateway::Listeners::open(&config).await.map_err(|failure| {
             failure.with_hint("`--port` chooses another one, `--port 0` a free one")
         })?;
-        let mongod = tokio::select! {
+        let mut mongod = tokio::select! {
             biased;
             () = stop.cancelled() => {
                 terminal::remark("Interrupted.");
@@ -106,8 +110,20 @@ impl Demo {
             started = start(&home) => started?,
         };
         let config = Config { mongodb_uri: mongod.uri(), ..config };
-        let ran = Box::pin(self.run_on(config, &mongod, &mut home, listeners, stop)).await;
-        terminal::remark("Stopping MongoDB …");
+        let ran = tokio::select! {
+            ran = Box::pin(self.run_on(config, &mut home, listeners, stop.clone())) => ran,
+            // Without its database the demo can't do anything any more.
+            ended = mongod.until_ended() => Err(ended.into()),
+        };
+        let ran = match ran {
+            // When a machine is shut down, both may be told to stop.
+            Err(_) if stop.is_cancelled() && mongod.pid().is_none() => Ok(()),
+            Err(failure) if mongod.pid().is_some() => Err(explained(failure, &mut mongod).await),
+            ran => ran,
+        };
+        if mongod.pid().is_some() {
+            terminal::remark("Stopping MongoDB …");
+        }
         mongod.stop().await?;
         ran?;
         Ok(ExitCode::SUCCESS)
@@ -116,7 +132,6 @@ impl Demo {
     async fn run_on(
         &self,
         mut config: Config,
-        mongod: &Mongod,
         home: &mut Home,
         listeners: gateway::Listeners,
         stop: CancellationToken,
@@ -126,7 +141,7 @@ impl Demo {
         let database = options::open(&config, &metrics).await?;
         let client = database.client().clone();
         let app = App::with_metrics(config, database, metrics);
-        let ran = Box::pin(self.run_over(app, mongod, home, listeners, stop)).await;
+        let ran = Box::pin(self.run_over(app, home, listeners, stop)).await;
         connect::close(client).await;
         ran
     }
@@ -134,7 +149,6 @@ impl Demo {
     async fn run_over(
         &self,
         app: App,
-        mongod: &Mongod,
         home: &mut Home,
         listeners: gateway::Listeners,
         stop: CancellationToken,
@@ -148,7 +162,8 @@ impl Demo {
         };
         let tokens = welcome::tokens(app.config())?;
         let edge = Edge::new(app.clone(), Some(tokens.clone()))?;
-        terminal::print(welcome::text(&app, home, mongod, &tokens, &cuts));
+        terminal::print(welcome::text(&app, home, &tokens, &cuts));
+        let products = home.products().unwrap_or(self.products);
         let moving = async {
             tokio::join!(
                 seed::live(&app),
@@ -157,8 +172,8 @@ impl Demo {
                 seed::run_requests(&app),
                 seed::run_ads(&app),
                 seed::run_theaters(&app),
-                seed::wander(&app, self.products),
-                seed::run_ticker(app.clone(), self.products, stop.clone()),
+                seed::wander(&app, products),
+                seed::run_ticker(app.clone(), products, stop.clone()),
             )
         };
         let gateway::Listeners { public, admin } = listeners;
@@ -178,17 +193,29 @@ impl Demo {
         if !home.is_filled() {
             terminal::remark("Filling the shop …");
             cuts = seed::fill(config, database, self.products).await?;
-            home.mark_filled()?;
+            home.mark_filled(self.products)?;
         }
         Ok(cuts)
     }
 }
 
+/// How long it may take until a mongod that has broken its connections has ended.
+const LAST_LOOK: Duration = Duration::from_secs(1);
+
+/// The failure of a demo, or the end of its mongod, if that is the reason.
+async fn explained(failure: Failure, mongod: &mut Mongod) -> Failure {
+    let ended = tokio::time::timeout(LAST_LOOK, mongod.until_ended()).await;
+    ended.map_or(failure, Failure::from)
+}
+
 /// Finds or fetches a mongod, and starts it on the folder of the demo. If the future is dropped, a download and mongod
 /// end soon after.
-async fn start(home: &Home) -> Result<Mongod, ManagedError> {
+async fn start(home: &Home) -> Result<Mongod, Failure> {
     let binary = managed::find_or_provide(|step| terminal::remark(step)).await?;
     terminal::remark("Starting MongoDB …");
+    // A start that was refused before leaves the demo of the folder as it was.
+    home.write()?;
     let (data_dir, data) = home.database();
-    Mongod::start(managed::Settings { binary, data_dir, port: None, test_mode: false, data }).await
+    let settings = managed::Settings { binary, data_dir, port: None, test_mode: false, data };
+    Ok(Mongod::start(settings).await?)
 }

@@ -12,7 +12,6 @@ use crate::{
     },
     config::Config,
     edge::DemoTokens,
-    managed::Mongod,
 };
 
 /// Validity of the demo's tokens; each start prints new ones.
@@ -29,17 +28,10 @@ pub(super) fn tokens(config: &Config) -> Result<DemoTokens, Failure> {
 }
 
 /// The addresses of the demo, its tokens, and a first request to paste.
-pub(super) fn text(
-    app: &App,
-    home: &Home,
-    mongod: &Mongod,
-    tokens: &DemoTokens,
-    cuts: &[Cut],
-) -> String {
+pub(super) fn text(app: &App, home: &Home, tokens: &DemoTokens, cuts: &[Cut]) -> String {
     let DemoTokens { shopper, merchant, admin } = tokens;
-    let address = app.config().listen;
-    let (data, uri, database) =
-        (home.folder().display(), mongod.uri(), app.config().database.as_str());
+    let Config { listen: address, mongodb_uri: uri, database, .. } = app.config();
+    let data = home.folder().display();
     let sku = seed::FIRST_SKU;
     let cuts = cut_flows(cuts);
     let graphiql = if cfg!(graphiql) {

@@ -94,29 +94,35 @@ fn lacks_skus(order: &OrderDocument) -> bool {
     order.skus != OrderDocument::skus_of(&order.lines)
 }
 
+/// Whether the repair has something to correct in the order.
+fn is_unrepaired(order: &OrderDocument) -> bool {
+    !order.deleted && (is_outdated(order) || lacks_skus(order) || order.number.is_none())
+}
+
 /// Computes `stage`, `returnRequestedAt` and `skus` anew where they are outdated, gives orders of earlier releases their numbers, and
 /// returns what was corrected.
 pub(super) async fn repair(app: &App) -> Result<Vec<String>> {
-    let mut outdated = Vec::new();
+    // After an update these can be all orders of a shop, so only their ids are kept.
+    let mut unrepaired = Vec::new();
     orders(app)
         .for_each(|order| {
-            let is_sound = !is_outdated(&order) && !lacks_skus(&order) && order.number.is_some();
-            if !order.deleted && !is_sound {
-                outdated.push(order);
+            if is_unrepaired(&order) {
+                unrepaired.push(order.id);
             }
         })
         .await?;
     let mut corrected = Vec::new();
-    for order in outdated {
+    for id in unrepaired {
+        let order = orders(app).get_settled(&id).await?.filter(is_unrepaired);
+        let Some(order) = order else { continue };
         // If the order has changed meanwhile, that commit has computed them.
         let (is_outdated, lacks_skus) = (is_outdated(&order), lacks_skus(&order));
         if (is_outdated || lacks_skus) && store::derive(app, &order).held().await? {
-            let id = &order.id;
             corrected.extend(is_outdated.then(|| format!("the stage of order {id}")));
             corrected.extend(lacks_skus.then(|| format!("the SKUs of order {id}")));
         }
         if order.number.is_none() && operations::renumber(app, &order).await? {
-            corrected.push(format!("the number of order {}", order.id));
+            corrected.push(format!("the number of order {id}"));
         }
     }
     Ok(corrected)

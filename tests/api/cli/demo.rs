@@ -315,10 +315,27 @@ fn assert_alone(running: &Demo, data: &Path, other: &Path) {
     assert!(said.contains("it is taken by another process") && said.contains("--port"), "{said}");
 }
 
-/// What was changed is kept, and the tokens still hold. Settings that aren't the demo's own hold too.
+/// The numbers of the albums that are sold next, as the demo's ticker tells.
+async fn sold_albums(address: &str) -> Vec<u32> {
+    let query = "subscription { topic(name: \"ticker\") { messages { payload } } }";
+    let asked = crate::support::http().post(format!("http://{address}/graphql"));
+    let asked = asked.header("accept", "text/event-stream").json(&json!({ "query": query }));
+    let mut events = asked.send().await.expect("an answer");
+    let mut text = String::new();
+    while text.matches("ALB-").count() < 4 {
+        let part = events.chunk().await.expect("a part").expect("it goes on");
+        text.push_str(&String::from_utf8_lossy(&part));
+    }
+    // The last one may be cut.
+    let found = text.split("ALB-").skip(1).take(3);
+    found.map(|rest| rest[..5].parse().expect("a number")).collect()
+}
+
+/// What was changed is kept, and the tokens still hold. Settings that aren't the demo's own hold too. Another number of
+/// products is that of another shop.
 async fn assert_kept(data: &Path, shopper: &str, title: &Value) {
     let running = Running::start({
-        let mut command = demo(data, &[]);
+        let mut command = of_size("5000", data, &[]);
         command.env("DOCGATE_CORS_ORIGINS", "https://shop.example").env("DOCGATE_PORT", "tcp://x");
         command.env("DOCGATE_SECRET", "not the demo's").env("DOCGATE_INTROSPECTION", "false");
         command
@@ -337,6 +354,8 @@ async fn assert_kept(data: &Path, shopper: &str, title: &Value) {
     let answer = ask(&address, Some(shopper), PRICE).await;
     assert_eq!(&answer["data"]["product"]["title"], title, "{answer}");
     assert_eq!(answer["data"]["product"]["pricing"]["retail"]["minorUnits"], 1, "{answer}");
+    let sold = sold_albums(&address).await;
+    assert!(sold.iter().all(|number| (1..=43).contains(number)), "{sold:?}");
     running.signal("TERM");
     assert_eq!(running.ends(), 0);
 }
@@ -391,6 +410,44 @@ fn a_demo_names_every_fault_of_its_settings_before_anything_is_started() {
     }
     assert_eq!(said.lines().count(), 4, "the demo's own address wins: {said}");
     assert!(!folder.path().join("mongod").exists());
+}
+
+/// A start that is refused leaves the shop as it was, also with `--fresh`.
+#[test]
+fn a_refused_start_keeps_the_demo_of_its_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("demo.json");
+    let keys = ["a", "b"].map(|letter| letter.repeat(43));
+    let filled = json!({ "secret": keys[0], "auth_secret": keys[1], "filled": true }).to_string();
+    std::fs::write(folder.path().join("lock"), "").expect("written");
+    std::fs::write(&state, &filled).expect("written");
+
+    let mut faulty = demo(folder.path(), &["--fresh"]);
+    faulty.env("DOCGATE_TAXES", "{}");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let mut elsewhere = docgate(&["demo", "--fresh", "--port", &port]);
+    elsewhere.env("DOCGATE_DATA", folder.path());
+    for (command, expected) in [(faulty, 2), (elsewhere, 3)] {
+        let (code, _, said) = done(command);
+        assert_eq!(code, expected, "{said}");
+        assert_eq!(std::fs::read_to_string(&state).expect("read"), filled, "{said}");
+    }
+}
+
+/// Without its database a demo can't do anything any more, so it ends and says why.
+#[test]
+fn a_demo_ends_with_its_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("demo");
+    let running = Running::start(of_size("20000", &data, &[]));
+    running.says("Filling the shop");
+    let pid = std::fs::read_to_string(data.join("mongod").join("mongod.lock")).expect("a pid");
+    let killed = Command::new("kill").args(["-KILL", pid.trim()]).status();
+    assert!(killed.expect("kill runs").success());
+    running.says("docgate: mongod ended by itself (signal: 9");
+    running.says("mongod.log");
+    assert_eq!(running.ends(), 3);
 }
 
 #[test]

@@ -17,8 +17,8 @@ mod versions;
 mod whole_shop;
 
 use std::{
-    io::{BufRead, BufReader, Read},
-    net::TcpListener,
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
 };
@@ -616,6 +616,41 @@ async fn a_gateway_waits_for_its_primary_and_says_so() {
     }
     running.signal("TERM");
     assert_eq!(running.ends(), 0, "a stop is heard while it waits");
+}
+
+/// A load balancer that probes the address for operators sends nothing more to the gateway.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_stops_is_not_ready_any_more() {
+    let running = Running::start({
+        let mut command = on(&fresh_name(), &["serve"]);
+        command.env("DOCGATE_ADMIN_LISTEN", "127.0.0.1:0");
+        // A request, and the end of the gateway, may take as long as the test.
+        command.env("DOCGATE_RECEIVE_MILLIS", "60000").env("DOCGATE_FLOW_RUN_MILLIS", "60000");
+        command
+    });
+    let admin = running.address("operators are served on http://");
+    let address = running.address("serving on http://");
+    let probe = async |path: &str| {
+        let answer = http().get(format!("http://{admin}/health/{path}")).send().await;
+        let answer = answer.expect("an answer");
+        (answer.status().as_u16(), answer.text().await.expect("a text"))
+    };
+    until("it is ready", async || probe("ready").await.0 == 200).await;
+
+    let mut held = TcpStream::connect(&address).expect("connected");
+    let request = "POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+                content-length: 100\r\nexpect: 100-continue\r\n\r\n";
+    held.write_all(request.as_bytes()).expect("sent");
+    // The body is being read.
+    let mut answer = [0; 21];
+    held.read_exact(&mut answer).expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 100 Continue");
+    running.signal("TERM");
+    let stopping = (503, "the gateway is stopping\n".to_owned());
+    until("it says that it stops", async || probe("ready").await == stopping).await;
+    assert_eq!(probe("live").await.0, 200);
+    drop(held);
+    assert_eq!(running.ends(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -575,6 +575,23 @@ async fn a_followed_log_survives_rotation_and_truncation() {
     assert_eq!(place.count().await, 178);
 }
 
+/// A server that was killed leaves a line without an end, and the next one begins another log.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_line_of_a_rotated_log_needs_no_end() {
+    let place = Place::new().await;
+    let day = day(&place.gateway, 2);
+    let file = place.file("access.log", lines(&day, 0..3).trim_end().as_bytes());
+    let running = Running::start(place.command(&[&file], &["--follow"]));
+    // Before these are inserted, what there is of the third one was read.
+    until("the whole lines", async || place.count().await == 2).await;
+    fs::rename(&file, place.path("access.log.1")).expect("renamed");
+    fs::write(&file, lines(&day, 3..4)).expect("written");
+    until("both files", async || place.count().await == 4).await;
+    running.signal("TERM");
+    assert_eq!(running.says("requests imported"), "4 requests imported, 0 lines skipped");
+    assert_eq!(running.ends(), 0);
+}
+
 /// MongoDB doesn't answer yet what is imported of it. There is no new file for a moment.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_followed_log_that_is_rotated_at_once_is_read() {

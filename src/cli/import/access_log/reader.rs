@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     batch::{Batch, Batcher},
     follow::{Change, Followed},
-    input::{self, Found, Lines, Log, Progress},
+    input::{self, Found, Lines, Log, MAX_LENGTH, Progress},
     position::{Origin, Unknown},
 };
 use crate::app::App;
@@ -211,7 +211,14 @@ impl Reader {
         let (mut last_line, mut last) = (Vec::new(), None);
         let mut is_last_look = false;
         loop {
-            let found = lines.next(&mut line)?;
+            let found = match lines.next(&mut line)? {
+                // The end of the line whose beginning was read before was never written.
+                None if is_last_look => begin.map(|at| {
+                    let is_too_long = line.len() > MAX_LENGTH;
+                    Found { at, is_whole: false, is_too_long }
+                }),
+                found => found,
+            };
             // What is read already is still imported if the import is to end.
             let is_end = !found.is_some_and(|found| found.is_whole) || followed.is_stopped();
             if let Some(found) = found {

@@ -169,12 +169,13 @@ impl Source {
         published.is_current = fetched.is_ok();
         match fetched {
             Ok(set) if set.is_same(&published.set) => {}
-            Ok(set) => {
+            Ok(mut set) => {
                 tracing::info!(
                     event = "jwks_changed",
                     keys = set.keys().len(),
                     "the keys at auth_jwks_url have changed"
                 );
+                set.replace(&published.set);
                 published.set = Arc::new(set);
                 published.generation += 1;
                 self.generation.store(published.generation, Ordering::Release);

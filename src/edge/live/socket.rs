@@ -136,7 +136,7 @@ struct Session<'a> {
     received: Option<Arc<ReceivedBytes>>,
     /// The caller, once the connection is acknowledged.
     caller: Option<Caller>,
-    /// Completes when the caller's token has expired.
+    /// Completes when the caller's token has expired, or its key is removed.
     token_ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     responses: SelectAll<Abortable<BoxStream<'static, OperationResponse>>>,
     /// Handles that stop the operations, by the client's id.
@@ -222,7 +222,7 @@ impl Session<'_> {
             }
             return Err(FORBIDDEN);
         };
-        self.token_ended = Box::pin(token_ended(caller.until));
+        self.token_ended = Box::pin(token_ended(&caller));
         self.caller = Some(caller);
         self.send(messages::acknowledged()).await?;
         if self.protocol == Protocol::Legacy {

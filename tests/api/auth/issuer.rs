@@ -20,6 +20,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use docgate::config::Config;
 use futures_util::stream;
 use jsonwebtoken::{Algorithm, DecodingKey, jwk::Jwk};
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 use tokio::{
     io::AsyncWriteExt,
@@ -300,8 +301,22 @@ async fn tokens_end_with_the_key_that_signed_them() {
             assert_eq!(status(&gateway, token).await, 200);
         }
     }
+    let stock = doc! { "_id": "a", "available": 1, "v": 1 };
+    gateway.database.collection("inventory").insert_one(stock).await.expect("inserted");
+    let mut staying = gateway.session(Some(&second)).await;
+    let ending = gateway.session(Some(&first)).await;
+    let follow = "subscription { stockChanged(sku: \"a\") { available } }";
+    let mut events = gateway.client(Some(first.clone())).events(follow, json!({})).await;
+    let (_, now) = events.event().await.expect("an event");
+    assert_eq!(now["data"]["stockChanged"]["available"], 1, "{now:#}");
     issuer.publishes(&[&b]);
     issuer.was_asked().await;
+    // What is open with such a token ends as well, and the rest stays open.
+    assert_eq!(ending.closed().await, (4403, "Forbidden: the token has ended".to_owned()));
+    let (_, ended) = events.event().await.expect("an event");
+    assert_eq!(ended["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{ended:#}");
+    staying.subscribe("1", SIGNED_IN, json!({})).await;
+    assert!(staying.next("1").await.get("errors").is_none());
     assert_eq!(status(&gateway, &first).await, 401);
     assert_eq!((status(&gateway, &second).await, status(&gateway, &own).await), (200, 200));
     // And back again.

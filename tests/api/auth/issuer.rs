@@ -33,7 +33,11 @@ use super::{
     signers::{EC_384, RSA_1024, Signer},
     status,
 };
-use crate::support::{Gateway, http, until};
+use crate::support::{
+    Gateway, http,
+    live::{LEGACY, TRANSPORT},
+    until,
+};
 
 /// What is answered to whoever asks for the keys.
 #[derive(Clone)]
@@ -272,6 +276,13 @@ async fn an_issuer_may_be_away_when_the_gateway_starts() {
     .await;
     assert_eq!(status(&gateway, &a.token()).await, 503);
     assert_eq!(status(&gateway, &a.clone().named(None).token()).await, 503);
+    // After 4403 a client would sign its user out.
+    for protocol in [TRANSPORT, LEGACY] {
+        let mut socket = gateway.socket(protocol).await;
+        let payload = json!({ "Authorization": format!("Bearer {}", a.token()) });
+        socket.say(json!({ "type": "connection_init", "payload": payload })).await;
+        assert_eq!(socket.closed().await.0, 1013, "{protocol}");
+    }
     assert_eq!(status(&gateway, "nonsense").await, 401);
     assert_eq!(status(&gateway, &Signer::shared().token()).await, 200);
     assert_eq!(status(&gateway, &Signer::secret(b"another one's").token()).await, 401);

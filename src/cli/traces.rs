@@ -13,7 +13,7 @@ use opentelemetry_sdk::{
 use tokio::runtime::Handle;
 
 use super::failure::Failure;
-use crate::config::Config;
+use crate::{config::Config, domains::outside::cause};
 
 /// Time limit for sending the remaining traces at shutdown.
 const FLUSH: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ impl Traces {
     pub(super) fn begin(config: &Config) -> Result<Option<Self>, Failure> {
         let Some(endpoint) = &config.otlp_endpoint else { return Ok(None) };
         let unusable = |fault: &dyn std::fmt::Display| {
-            Failure::usage(format!("traces can't be sent to {endpoint}: {fault}"))
+            Failure::usage(format!("otlp_endpoint can't be used: {fault}"))
         };
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -94,7 +94,8 @@ impl HttpClient for Sender {
             let (status, headers) = (answer.status(), mem::take(answer.headers_mut()));
             reqwest::Result::Ok((status, headers, answer.bytes().await?))
         });
-        let (status, headers, body) = sent.await??;
+        // The library logs the error.
+        let (status, headers, body) = sent.await?.map_err(cause)?;
         let mut response = Response::builder().status(status).body(body)?;
         *response.headers_mut() = headers;
         Ok(response)

@@ -1,6 +1,10 @@
 //! The personal data in the collections of this room. An erasure also releases the person's names.
 
-use super::{operations::release, store::identities, types::ReleaseIdentityResult};
+use super::{
+    operations::{end, release},
+    store::identities,
+    types::ReleaseIdentityResult,
+};
 use crate::{
     domains::persons::{self, Erasing},
     graphql::prelude::*,
@@ -15,15 +19,23 @@ pub(super) const PERSONAL: &[Personal] =
             !name.contains_key("releasedAt") || name.contains_key("movedTo")
         })];
 
+/// Why the release of a name has to wait.
+const BEING_CHANGED: &str = "a name is being changed";
+
 /// Releases the person's names.
 pub(super) async fn erase(app: &App, erasing: &mut Erasing) -> Result<()> {
     for id in persons::ids(app, "identities", "userId", &erasing.subject).await? {
         let Some(found) = identities(app).get_settled(&id).await? else { continue };
+        // As long as the change that has reserved it may be decided, it can't be released. The sweep ends the change.
+        if !end(app, &found).await? {
+            erasing.waits.push(BEING_CHANGED.to_owned());
+            continue;
+        }
         match release::<ReleaseIdentityResult>(app, &found.name, &erasing.subject).await {
             Ok(_) => erasing.ends("names"),
             Err(Stop::Failed(error)) => return Err(error),
-            // A change that reserved it isn't finished; the sweep ends it.
-            Err(Stop::Refused(_)) => erasing.waits.push("a name is being changed".to_owned()),
+            // A change has reserved it meanwhile.
+            Err(Stop::Refused(_)) => erasing.waits.push(BEING_CHANGED.to_owned()),
         }
     }
     Ok(())

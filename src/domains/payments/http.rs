@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Authorisation, Charge, Refund};
 use crate::{
     app::rfc3339,
-    domains::outside::{SIGNATURE, signature, whole},
+    domains::outside::{SIGNATURE, cause, signature, whole},
     graphql::prelude::*,
 };
 
@@ -161,5 +161,7 @@ async fn send_once(app: &App, action: &str, key: &str, body: &[u8]) -> Result<An
 
 /// A request that can't be built is a permanent fault.
 fn fault(error: reqwest::Error) -> Error {
-    if error.is_builder() { Error::internal(error) } else { Error::unavailable(error) }
+    let is_builder = error.is_builder();
+    let cause = cause(error);
+    if is_builder { Error::internal(cause) } else { Error::unavailable(cause) }
 }

@@ -67,7 +67,7 @@
 //! gets an `_id` derived from the idempotency key and the number of the try. The next try begins only when the former
 //! has failed for good. The `_id` of a reversal is derived from the original's in the same way. A cancelled transfer stays
 //! cancelled, whoever repeats it; a reversal, which has no idempotency key, gives way to the next try. There are at most 100
-//! tries with one idempotency key, and any number of tries of a reversal: the newest one is found by few reads.
+//! tries with one idempotency key, and any number of tries of a reversal. The newest one is found by few reads.
 //!
 //! Invariants: in each currency, all balances and all amounts that are debited and not yet credited add up to
 //! zero; only the account of the outside world may have a balance below zero; every mark on an account belongs to

@@ -12,7 +12,7 @@ use reqwest::{StatusCode, header::ACCEPT};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{configured::KeyError, key_set::KeySet};
-use crate::app::App;
+use crate::{app::App, domains::outside::cause};
 
 /// Time limit of one fetch.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -169,12 +169,13 @@ impl Source {
         published.is_current = fetched.is_ok();
         match fetched {
             Ok(set) if set.is_same(&published.set) => {}
-            Ok(set) => {
+            Ok(mut set) => {
                 tracing::info!(
                     event = "jwks_changed",
                     keys = set.keys().len(),
                     "the keys at auth_jwks_url have changed"
                 );
+                set.replace(&published.set);
                 published.set = Arc::new(set);
                 published.generation += 1;
                 self.generation.store(published.generation, Ordering::Release);
@@ -205,14 +206,4 @@ impl Refreshes {
     fn running(&self) -> Option<&CancellationToken> {
         self.latest.as_ref().filter(|ended| !ended.is_cancelled())
     }
-}
-
-/// The root cause of an error, without the URL, because it may contain a password.
-fn cause(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut cause: &dyn std::error::Error = &error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
 }

@@ -39,10 +39,12 @@ impl KeySet {
         for (position, jwk) in set.keys.into_iter().enumerate() {
             let read = serde_json::from_value::<Jwk>(jwk).map_err(|_| "it can't be read");
             match read.and_then(|jwk| Ok((Key::from_jwk(&jwk)?, jwk))) {
-                Ok((key, jwk)) => {
+                Ok((key, jwk)) if !usable.published.contains(&jwk) => {
                     usable.keys.push(key);
                     usable.published.push(jwk);
                 }
+                // It is there twice.
+                Ok(_) => {}
                 Err(reason) => {
                     tracing::debug!(
                         event = "jwk_ignored",
@@ -67,6 +69,17 @@ impl KeySet {
     /// The usable keys, without the published form.
     pub(super) fn into_keys(self) -> Vec<Key> {
         self.keys
+    }
+
+    /// Takes the place of the set before: keys that are in both stay, and the others are withdrawn.
+    pub(super) fn replace(&mut self, before: &Self) {
+        for (jwk, key) in before.published.iter().zip(&before.keys) {
+            let mut pairs = self.published.iter().zip(&mut self.keys);
+            match pairs.find(|(published, _)| *published == jwk) {
+                Some((_, own)) => own.succeed(key),
+                None => key.withdrawn().cancel(),
+            }
+        }
     }
 
     /// Whether the other set has the same keys.

@@ -1,5 +1,7 @@
 //! Keys that verify signatures, each restricted to its algorithms.
 
+use std::sync::Arc;
+
 use jsonwebtoken::{
     Algorithm, DecodingKey, DecodingKeyKind, crypto,
     jwk::{
@@ -7,6 +9,7 @@ use jsonwebtoken::{
         PublicKeyUse,
     },
 };
+use tokio_util::sync::CancellationToken;
 
 const UNREADABLE: &str = "it can't be read";
 
@@ -17,13 +20,16 @@ pub(super) struct Key {
     /// The permitted algorithms; a token can't choose another one.
     algorithms: &'static [Algorithm],
     decoding: DecodingKey,
+    /// Cancelled when the issuer has removed the key. It never is for a key of the configuration.
+    withdrawn: Arc<CancellationToken>,
 }
 
 impl Key {
     /// The shared secret, the only key for HS256.
     pub(super) fn from_secret(secret: &str) -> Self {
         let decoding = DecodingKey::from_secret(secret.as_bytes());
-        Self { id: None, algorithms: &[Algorithm::HS256], decoding }
+        let algorithms = &[Algorithm::HS256];
+        Self { id: None, algorithms, decoding, withdrawn: Arc::default() }
     }
 
     /// A public key of a JWK set ([RFC 7517](https://www.rfc-editor.org/rfc/rfc7517)): RSA with 2048 to 4096
@@ -56,7 +62,8 @@ impl Key {
         }
         // jsonwebtoken validates a curve point only when the key is used.
         crypto::verify("", b"", &decoding, *algorithm).map_err(|_| UNREADABLE)?;
-        Ok(Self { id: jwk.common.key_id.clone(), algorithms, decoding })
+        let id = jwk.common.key_id.clone();
+        Ok(Self { id, algorithms, decoding, withdrawn: Arc::default() })
     }
 
     /// Whether a token's `kid` names this key.
@@ -76,6 +83,16 @@ impl Key {
     /// The key in jsonwebtoken's form.
     pub(super) fn decoding(&self) -> &DecodingKey {
         &self.decoding
+    }
+
+    /// Cancelled when the issuer has removed the key.
+    pub(super) fn withdrawn(&self) -> &Arc<CancellationToken> {
+        &self.withdrawn
+    }
+
+    /// Takes the place of the same key in the set before.
+    pub(super) fn succeed(&mut self, before: &Self) {
+        self.withdrawn = Arc::clone(&before.withdrawn);
     }
 }
 

@@ -13,11 +13,12 @@ mod refusals;
 mod roles;
 mod rules;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::http::{HeaderMap, header::AUTHORIZATION};
 use jsonwebtoken::get_current_timestamp;
 use quick_cache::sync::Cache;
+use tokio_util::sync::CancellationToken;
 
 use crate::{app::App, config::Config, error::Error, graphql::requester::Requester};
 use issuer::Issuer;
@@ -52,6 +53,8 @@ pub struct Caller {
     /// End of the token's validity as time since the Unix epoch, including leeway. `None` for an anonymous
     /// caller.
     pub until: Option<Duration>,
+    /// Cancelled when the issuer has removed the key that signed the token. `None` for an anonymous caller.
+    pub withdrawn: Option<Arc<CancellationToken>>,
     /// Whether the token came in a cookie. Browsers add cookies to requests from pages of other sites, so
     /// such a request must prove that it isn't cross-site.
     pub by_cookie: bool,

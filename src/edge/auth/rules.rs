@@ -1,6 +1,6 @@
 //! Verification of tokens: signature and claims.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, errors::ErrorKind};
@@ -68,7 +68,7 @@ impl Rules {
         for key in keys.clone().filter(|key| key.fits(header.alg, id)) {
             match decode::<Value>(token, key.decoding(), &validation) {
                 Ok(token) => {
-                    let caller = self.caller(&token.claims);
+                    let caller = self.caller(&token.claims, key);
                     return caller.map_or(Verdict::Refused(Reason::Claims), Verdict::Valid);
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::InvalidSignature) => {
@@ -85,7 +85,8 @@ impl Rules {
         }
     }
 
-    fn caller(&self, claims: &Value) -> Option<Caller> {
+    /// The caller with these claims, which the key has signed.
+    fn caller(&self, claims: &Value, key: &Key) -> Option<Caller> {
         let subject = claims.get("sub")?.as_str()?;
         if subject.is_empty() || subject.len() > MAX_SUBJECT {
             return None;
@@ -95,7 +96,9 @@ impl Rules {
         let roles = self.roles.read(claims);
         let name = claims.get("name").and_then(Value::as_str);
         let requester = Requester::new(subject, name, roles);
-        Some(Caller { requester, until: Some(expires.saturating_add(leeway)), by_cookie: false })
+        let until = Some(expires.saturating_add(leeway));
+        let withdrawn = Some(Arc::clone(key.withdrawn()));
+        Some(Caller { requester, until, withdrawn, by_cookie: false })
     }
 }
 

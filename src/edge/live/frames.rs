@@ -34,6 +34,8 @@ pub(super) const TOO_MANY_CONNECTIONS: End =
     End::close(1013, "Too many connections, try again later");
 pub(super) const TOO_MANY_OPERATIONS: End =
     End::close(1013, "Too many operations, try again later");
+pub(super) const NO_KEYS: End =
+    End::close(1013, "The token can't be checked at the moment, try again later");
 pub(super) const UNAUTHORIZED: End = End::close(4401, "Unauthorized");
 /// Clients of `graphql-transport-ws` reconnect after 4403, with another token if they have one. They treat
 /// 4401 as final.

@@ -88,7 +88,7 @@ enum Event {
 enum End {
     /// All responses were sent.
     Complete,
-    /// The caller's token has expired.
+    /// The caller's token has expired, or its key is removed.
     TokenEnded,
     /// The gateway is shutting down.
     Stopping,
@@ -101,7 +101,7 @@ fn events(
     caller: &Caller,
 ) -> impl Stream<Item = Event> + Send + use<> {
     let closing = edge.closing.clone();
-    let token_ended = token_ended(caller.until);
+    let token_ended = token_ended(caller);
     async_stream::stream! {
         let mut token_ended = pin!(token_ended);
         loop {
@@ -120,9 +120,22 @@ fn events(
     }
 }
 
+/// Waits until the caller's token would be refused, because it has expired or its key is removed. For an anonymous caller it
+/// waits for ever.
+fn token_ended(caller: &Caller) -> impl Future<Output = ()> + Send + use<> {
+    let (until, withdrawn) = (caller.until, caller.withdrawn.clone());
+    async move {
+        let Some(withdrawn) = withdrawn else { return expired(until).await };
+        tokio::select! {
+            () = withdrawn.cancelled() => {}
+            () = expired(until) => {}
+        }
+    }
+}
+
 /// Waits until a token that is valid until `until` (time since the Unix epoch) would be refused. Without an
 /// end it waits for ever.
-async fn token_ended(until: Option<Duration>) {
+async fn expired(until: Option<Duration>) {
     /// Limits the effect of clock changes during the wait.
     const LONGEST: Duration = Duration::from_secs(60);
     const SHORTEST: Duration = Duration::from_millis(250);

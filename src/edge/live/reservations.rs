@@ -237,7 +237,7 @@ impl Open {
         owner: &Caller,
         added: Arc<Notify>,
     ) -> impl Stream<Item = String> + Send + use<> {
-        let token_ended = token_ended(owner.until);
+        let token_ended = token_ended(owner);
         async_stream::stream! {
             let mut token_ended = pin!(token_ended);
             let mut running: SelectAll<Operation> = SelectAll::new();

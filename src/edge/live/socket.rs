@@ -26,7 +26,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until};
 use super::{
     client_timeout,
     frames::{
-        End, FORBIDDEN, INIT_TIMEOUT, NO_PROTOCOL, SECOND_INIT, STOPPING, TOKEN_ENDED,
+        End, FORBIDDEN, INIT_TIMEOUT, NO_KEYS, NO_PROTOCOL, SECOND_INIT, STOPPING, TOKEN_ENDED,
         TOO_MANY_BYTES, TOO_MANY_CONNECTIONS, TOO_MANY_OPERATIONS, UNAUTHORIZED, close, read,
         release,
     },
@@ -136,7 +136,7 @@ struct Session<'a> {
     received: Option<Arc<ReceivedBytes>>,
     /// The caller, once the connection is acknowledged.
     caller: Option<Caller>,
-    /// Completes when the caller's token has expired.
+    /// Completes when the caller's token has expired, or its key is removed.
     token_ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     responses: SelectAll<Abortable<BoxStream<'static, OperationResponse>>>,
     /// Handles that stop the operations, by the client's id.
@@ -216,13 +216,18 @@ impl Session<'_> {
             Some(Ok(bearer)) if bearer.len() > longest => Err(Error::BadToken),
             Some(Ok(bearer)) => self.edge.authenticator.by_header_value(&bearer).await,
         };
-        let Ok(caller) = caller else {
-            if self.protocol == Protocol::Legacy {
-                self.send(messages::not_acknowledged("Forbidden")).await?;
+        let caller = match caller {
+            Ok(caller) => caller,
+            // The token may be valid.
+            Err(Error::KeysUnavailable) => return Err(NO_KEYS),
+            Err(_) => {
+                if self.protocol == Protocol::Legacy {
+                    self.send(messages::not_acknowledged("Forbidden")).await?;
+                }
+                return Err(FORBIDDEN);
             }
-            return Err(FORBIDDEN);
         };
-        self.token_ended = Box::pin(token_ended(caller.until));
+        self.token_ended = Box::pin(token_ended(&caller));
         self.caller = Some(caller);
         self.send(messages::acknowledged()).await?;
         if self.protocol == Protocol::Legacy {

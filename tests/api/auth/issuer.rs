@@ -20,6 +20,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use docgate::config::Config;
 use futures_util::stream;
 use jsonwebtoken::{Algorithm, DecodingKey, jwk::Jwk};
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 use tokio::{
     io::AsyncWriteExt,
@@ -32,7 +33,11 @@ use super::{
     signers::{EC_384, RSA_1024, Signer},
     status,
 };
-use crate::support::{Gateway, http, until};
+use crate::support::{
+    Gateway, http,
+    live::{LEGACY, TRANSPORT},
+    until,
+};
 
 /// What is answered to whoever asks for the keys.
 #[derive(Clone)]
@@ -271,6 +276,13 @@ async fn an_issuer_may_be_away_when_the_gateway_starts() {
     .await;
     assert_eq!(status(&gateway, &a.token()).await, 503);
     assert_eq!(status(&gateway, &a.clone().named(None).token()).await, 503);
+    // After 4403 a client would sign its user out.
+    for protocol in [TRANSPORT, LEGACY] {
+        let mut socket = gateway.socket(protocol).await;
+        let payload = json!({ "Authorization": format!("Bearer {}", a.token()) });
+        socket.say(json!({ "type": "connection_init", "payload": payload })).await;
+        assert_eq!(socket.closed().await.0, 1013, "{protocol}");
+    }
     assert_eq!(status(&gateway, "nonsense").await, 401);
     assert_eq!(status(&gateway, &Signer::shared().token()).await, 200);
     assert_eq!(status(&gateway, &Signer::secret(b"another one's").token()).await, 401);
@@ -300,8 +312,22 @@ async fn tokens_end_with_the_key_that_signed_them() {
             assert_eq!(status(&gateway, token).await, 200);
         }
     }
+    let stock = doc! { "_id": "a", "available": 1, "v": 1 };
+    gateway.database.collection("inventory").insert_one(stock).await.expect("inserted");
+    let mut staying = gateway.session(Some(&second)).await;
+    let ending = gateway.session(Some(&first)).await;
+    let follow = "subscription { stockChanged(sku: \"a\") { available } }";
+    let mut events = gateway.client(Some(first.clone())).events(follow, json!({})).await;
+    let (_, now) = events.event().await.expect("an event");
+    assert_eq!(now["data"]["stockChanged"]["available"], 1, "{now:#}");
     issuer.publishes(&[&b]);
     issuer.was_asked().await;
+    // What is open with such a token ends as well, and the rest stays open.
+    assert_eq!(ending.closed().await, (4403, "Forbidden: the token has ended".to_owned()));
+    let (_, ended) = events.event().await.expect("an event");
+    assert_eq!(ended["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{ended:#}");
+    staying.subscribe("1", SIGNED_IN, json!({})).await;
+    assert!(staying.next("1").await.get("errors").is_none());
     assert_eq!(status(&gateway, &first).await, 401);
     assert_eq!((status(&gateway, &second).await, status(&gateway, &own).await), (200, 200));
     // And back again.

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     app::{App, rfc3339},
-    domains::outside::{SIGNATURE, signature, whole},
+    domains::outside::{SIGNATURE, cause, signature, whole},
 };
 
 /// Maximum size of a response, in bytes.
@@ -113,7 +113,7 @@ pub(super) async fn offers(
         .header(header::CONTENT_TYPE, "application/json")
         .header(SIGNATURE, signature(secret, &body))
         .body(body);
-    let response = request.send().await.map_err(|fault| fault.to_string())?;
+    let response = request.send().await.map_err(cause)?;
     let status = response.status();
     if status == StatusCode::UNPROCESSABLE_ENTITY {
         return Err(Failure::UnknownPlace);
@@ -123,7 +123,7 @@ pub(super) async fn offers(
         let is_refused = status.is_client_error();
         return Err(if is_refused { Failure::Refused(reason) } else { reason.into() });
     }
-    let body = whole(response, LARGEST).await.map_err(|fault| fault.to_string())?;
+    let body = whole(response, LARGEST).await?;
     let body = body.ok_or_else(|| format!("its response is larger than {LARGEST} bytes"))?;
     let answer: Answer = serde_json::from_slice(&body).map_err(|fault| fault.to_string())?;
     Ok(usable(answer, goods)?)

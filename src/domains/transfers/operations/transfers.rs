@@ -197,10 +197,7 @@ async fn begin_try<U: From<InvalidInput>>(
         if is_new || found.input != transfer.input || !found.gives_way() {
             return Ok(found);
         }
-        number += 1;
-        if is_reversal {
-            number = number.max(newest_try(driver.app, &transfer.id, number - 1).await?);
-        }
+        number = newest_try(driver.app, &transfer.id, number).await?.max(number + 1);
     }
     let reason = format!("was used for {MAX_TRIES} refused calls: use a new one");
     Err(InvalidInput::new("idempotencyKey", reason).into())
@@ -231,15 +228,14 @@ async fn is_tried(app: &App, op: &str, number: usize) -> Result<bool> {
 
 /// The last try of an op.
 pub(super) async fn latest_try(app: &App, op: &str) -> Result<Option<TransferDocument>> {
-    let mut latest = None;
-    for number in 0..MAX_TRIES {
-        match store::transfers(app).get_settled(&try_id(app, op, number)).await? {
-            Some(found) if found.was_refused() => latest = Some(found),
-            None => break,
-            last => return Ok(last),
-        }
+    let first = store::transfers(app).get_settled(&try_id(app, op, 0)).await?;
+    if !first.as_ref().is_some_and(TransferDocument::was_refused) {
+        return Ok(first);
     }
-    Ok(latest)
+    match newest_try(app, op, 0).await? {
+        0 => Ok(first),
+        newest => store::transfers(app).get_settled(&try_id(app, op, newest)).await,
+    }
 }
 
 fn try_id(app: &App, op: &str, number: usize) -> String {

@@ -454,3 +454,27 @@ async fn what_is_in_flight_waits() {
     assert_eq!(stock(&gateway, "a").await, (50, 0, 0));
     gateway.assert_sound().await;
 }
+
+/// A gateway has died while it replaced a name of the person by another one that the person has too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_whose_change_was_cut_waits() {
+    let gateway = Gateway::start().await;
+    for name in ["eves-first", "eves-second"] {
+        let input = json!({ "identity": { "username": name }, "userId": EVE });
+        let claimed = gateway.service().field(CLAIM, json!({ "input": input })).await;
+        assert_eq!(claimed["__typename"], "Identity", "{claimed:#}");
+    }
+    let identities = gateway.database.collection::<Document>("identities");
+    let old = identities.find_one(doc! { "_id": "username:eves-second" }).await.expect("read");
+    let since = *old.expect("a name").get_datetime("since").expect("a time");
+    let at = gateway.begin().await.now();
+    let mark = doc! { "insteadOf": "username:eves-second", "since": since, "kept": true, "at": at };
+    let reserved = doc! { "$set": { "pending": mark } };
+    identities.update_one(doc! { "_id": "username:eves-first" }, reserved).await.expect("set");
+    let waiting = in_time(async || persons::erase(&gateway.app, EVE, false).await).await;
+    assert!(waiting.waits.iter().any(|wait| wait == "a name is being changed"), "{waiting:#?}");
+    // The old name was released, so the change can't be decided any more.
+    erased(&gateway, &gateway.app, EVE).await;
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    gateway.assert_sound().await;
+}

@@ -112,9 +112,10 @@ pub enum ProductOrder {
 }
 
 impl ProductsWhere {
-    /// The category, if it is the only condition.
+    /// The category, if it is the only condition. A list by rating has only the products with reviews, which aren't counted.
     fn only_category(&self) -> Option<&CategoryFilter> {
         match self {
+            Self { order: Some(ProductOrder::Rating), .. } => None,
             Self {
                 category: Some(category),
                 contributor: None,
@@ -170,8 +171,8 @@ object! {
     /// The number of products of a list.
     impl TotalCount as total {
         /// Number of products of the whole list, where it is stored: in lists of one category (`exact` or `subtree`)
-        /// without further conditions. It follows changes with a delay of some seconds, like `Category.facets`. Null in
-        /// other lists, and as long as no products of the category were counted.
+        /// without further conditions, in any order but `RATING`. It follows changes with a delay of some seconds, like
+        /// `Category.facets`. Null in other lists, and as long as no products of the category were counted.
         total_count(context)?: Option<i32> = {
             let Some(CategoryCount { path, is_with_below }) = &total.0 else { return Ok(None) };
             categories::total(app(context), path, *is_with_below).await?.map(int)

@@ -209,6 +209,8 @@ async fn one_typing_error_is_corrected_and_two_are_not() {
         ("usupreme", "als", "supreme"),
         ("Lóve Suprene", "als", "love supreme"),
         ("lvoe supreme", "als", "love supreme"),
+        // The last word may be the beginning of one, also if it is the longest.
+        ("lvoe supre", "als", "love supre"),
         ("kind of blie", "blue", "kind of blue"),
         ("kidn of blue", "blue", "kind of blue"),
     ] {

@@ -112,10 +112,9 @@ pub enum ProductOrder {
 }
 
 impl ProductsWhere {
-    /// The category, if it is the only condition. A list by rating has only the products with reviews, which aren't counted.
+    /// The category, if it is the only condition.
     fn only_category(&self) -> Option<&CategoryFilter> {
         match self {
-            Self { order: Some(ProductOrder::Rating), .. } => None,
             Self {
                 category: Some(category),
                 contributor: None,
@@ -153,7 +152,10 @@ impl TotalCount {
     pub fn of(by: &ProductsBy) -> Self {
         let category = match by {
             ProductsBy::Category(category) => Some(category),
-            ProductsBy::Where(conditions) => conditions.only_category(),
+            // A list by rating has only the products with reviews, which aren't counted.
+            ProductsBy::Where(conditions) if conditions.order != Some(ProductOrder::Rating) => {
+                conditions.only_category()
+            }
             _ => None,
         };
         let counted = |path: &str, is_with_below| {

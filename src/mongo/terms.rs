@@ -151,7 +151,7 @@ impl Typed {
     }
 
     /// Documents that may have a word which is one error away from the longest typed one. If that may be the beginning of a
-    /// word, which isn't one error away from the whole, they are followed by those of the longest complete word. None if no typed
+    /// word, which isn't one error away from the whole, they are followed by those of the longest complete word. Empty if no typed
     /// word is corrected.
     fn near(&self) -> Vec<Document> {
         let corrected = || self.each().rev().filter(|typed| is_corrected(typed.word));

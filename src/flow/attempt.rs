@@ -149,7 +149,7 @@ impl<T: Stored> Collection<T> {
         Attempt::begin(bounds, self.loader()).await
     }
 
-    /// Applies many guarded updates in one command before the attempt's deadline, each to the one document
+    /// Applies many guarded updates by few commands before the attempt's deadline, each to the one document
     /// that its filter selects. Returns whether all guards held, but not which of them didn't. This is for
     /// the apply step of flows, which applies the updates one by one if some of them were refused.
     ///

@@ -6,7 +6,7 @@ use mongodb::bson::{Document, RawDocumentBuf, doc};
 
 use super::{
     Collection, Stored,
-    driver::{REPLY_TIMEOUT, insert},
+    driver::{REPLY_TIMEOUT, encode, insert},
     expression::{choose, is_missing, literal, stored_fields},
     migrations::{check, known, newest},
     raw_writes::{self, update},
@@ -14,8 +14,9 @@ use super::{
 };
 use crate::{config::Concern, error::Error};
 
-/// Maximum size of the documents of an `insert`, in bytes. A command is one document of at most 16 MiB.
-const INSERT_BYTES: usize = 4 << 20;
+/// Maximum size of the documents of an `insert` and of the elements of an `update`, in bytes. A command is one document of at
+/// most 16 MiB.
+const COMMAND_BYTES: usize = 4 << 20;
 /// `maxTimeMS` of such an `insert`, and of commands with numbers.
 const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 
@@ -42,7 +43,7 @@ impl<T: Stored> Collection<T> {
         for document in documents {
             let raw = self.new_document(document)?;
             let length = raw.as_bytes().len();
-            if !part.is_empty() && bytes + length > INSERT_BYTES {
+            if !part.is_empty() && bytes + length > COMMAND_BYTES {
                 self.insert_part(mem::take(&mut part)).await?;
                 bytes = 0;
             }
@@ -95,7 +96,7 @@ impl<T: Stored> Collection<T> {
         Ok(removed.deleted_count)
     }
 
-    /// Applies many upserts in one command, each to the one document that its filter selects. Returns the
+    /// Applies many upserts in their order by few commands, each to the one document that its filter selects. Returns the
     /// positions that were refused because their guard didn't hold, so that the insert found the key taken.
     /// This is for bulk work that may be repeated.
     ///
@@ -108,7 +109,7 @@ impl<T: Stored> Collection<T> {
         self.upsert_all(updates, false).await
     }
 
-    /// Like [`Self::upsert_each`], of upserts whose guards hold again after them: the command has a number, so no copy of it is
+    /// Like [`Self::upsert_each`], of upserts whose guards hold again after them: each command has a number, so no copy of it is
     /// applied after the outcome is known; see `super::numbered`.
     ///
     /// # Errors
@@ -125,27 +126,30 @@ impl<T: Stored> Collection<T> {
         updates: Vec<(Document, Vec<Document>)>,
         is_numbered: bool,
     ) -> Result<Vec<usize>, Error> {
-        if updates.is_empty() {
-            return Ok(Vec::new());
-        }
-        let filters = || updates.iter().map(|(filter, _)| filter.clone()).collect();
-        let numbered = is_numbered.then(filters);
+        let filters = || updates.iter().map(|(filter, _)| filter.clone()).collect::<Vec<_>>();
+        let mut filters = is_numbered.then(filters);
         // Nothing is decided by it.
         let concern = self.inner().concern();
-        let command = self.update_command(updates, true);
         // A session whose number is in use for longer would hold up other writes; see `super::numbered`.
         let limit = if is_numbered { COMMAND_LIMIT } else { REPLY_TIMEOUT };
-        let reply = update(&self.inner(), command, numbered, concern, limit).await?;
-        let refused = reply.refused()?;
-        if !refused.is_empty() {
-            reply.check_refusal()?;
+        let (mut refused, mut before) = (Vec::new(), 0);
+        for command in self.update_commands(updates, true)? {
+            let count = command.len();
+            let numbered = filters.as_mut().map(|all| all.drain(..count).collect());
+            let reply = update(&self.inner(), command, numbered, concern, limit).await?;
+            let positions = reply.refused()?;
+            if !positions.is_empty() {
+                reply.check_refusal()?;
+            }
+            refused.extend(positions.into_iter().map(|position| before + position));
+            before += count;
         }
         Ok(refused)
     }
 
     /// Inserts documents, each with the server's time at its insert as `field`. A document whose `_id` is taken isn't
-    /// changed. Returns how many were inserted by the command that was answered: if it was sent twice, those of the first
-    /// one aren't among them.
+    /// changed. Returns how many were inserted by the commands that were answered: if one was sent twice, those of the first
+    /// copy aren't among them.
     ///
     /// An `insert` can't contain the server's time. So each document is an upsert, whose pipeline leaves a document
     /// alone that has the field.
@@ -167,12 +171,15 @@ impl<T: Stored> Collection<T> {
             (filter, vec![doc! { "$replaceWith": document }])
         };
         let upserts = documents.into_iter().map(upsert).collect();
-        let reply = self.update(upserts, true, Concern::Majority, limit).await?;
-        reply.refused()?;
-        Ok(reply.upserted())
+        let mut inserted = 0;
+        for reply in self.update(upserts, true, Concern::Majority, limit).await? {
+            reply.refused()?;
+            inserted += reply.upserted();
+        }
+        Ok(inserted)
     }
 
-    /// Applies many guarded updates in one command, each to the one document that its filter selects. Returns
+    /// Applies many guarded updates by few commands, each to the one document that its filter selects. Returns
     /// whether all guards held, but not which of them didn't.
     ///
     /// # Errors
@@ -182,12 +189,13 @@ impl<T: Stored> Collection<T> {
         updates: Vec<(Document, Vec<Document>)>,
         limit: Duration,
     ) -> Result<bool, Error> {
-        if updates.is_empty() {
-            return Ok(true);
-        }
         let count = updates.len();
-        let reply = self.update(updates, false, Concern::Majority, limit).await?;
-        Ok(reply.refused()?.is_empty() && reply.matched()? == count)
+        let (mut matched, mut is_refused) = (0, false);
+        for reply in self.update(updates, false, Concern::Majority, limit).await? {
+            is_refused |= !reply.refused()?.is_empty();
+            matched += reply.matched()?;
+        }
+        Ok(!is_refused && matched == count)
     }
 
     async fn update(
@@ -196,27 +204,42 @@ impl<T: Stored> Collection<T> {
         upsert: bool,
         concern: Concern,
         limit: Duration,
-    ) -> Result<Reply, Error> {
-        update(&self.inner(), self.update_command(updates, upsert), None, concern, limit).await
+    ) -> Result<Vec<Reply>, Error> {
+        let mut replies = Vec::new();
+        for command in self.update_commands(updates, upsert)? {
+            replies.push(update(&self.inner(), command, None, concern, limit).await?);
+        }
+        Ok(replies)
     }
 
-    /// The elements of an `update` command.
-    fn update_command(
+    /// The encoded elements of `update` commands, in their order. A command has as many as fit into [`COMMAND_BYTES`], or one that
+    /// is larger.
+    fn update_commands(
         &self,
         updates: Vec<(Document, Vec<Document>)>,
         upsert: bool,
-    ) -> Vec<Document> {
+    ) -> Result<Vec<Vec<RawDocumentBuf>>, Error> {
         let newest = newest(T::UPGRADES);
-        updates
-            .into_iter()
-            .map(|(filter, mut update)| {
-                if upsert {
-                    update.insert(0, check(newest));
-                    doc! { "q": filter, "u": self.with_derived(update), "upsert": true }
-                } else {
-                    doc! { "q": known(filter, newest), "u": self.with_derived(update) }
-                }
-            })
-            .collect()
+        let (mut commands, mut part, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for (filter, mut stages) in updates {
+            let element = if upsert {
+                stages.insert(0, check(newest));
+                doc! { "q": filter, "u": self.with_derived(stages), "upsert": true }
+            } else {
+                doc! { "q": known(filter, newest), "u": self.with_derived(stages) }
+            };
+            let element = encode(&element)?;
+            let length = element.as_bytes().len();
+            if !part.is_empty() && bytes + length > COMMAND_BYTES {
+                commands.push(mem::take(&mut part));
+                bytes = 0;
+            }
+            bytes += length;
+            part.push(element);
+        }
+        if !part.is_empty() {
+            commands.push(part);
+        }
+        Ok(commands)
     }
 }

@@ -11,7 +11,7 @@ use mongodb::{
 };
 
 use super::{
-    driver::Raw,
+    driver::{Raw, encode},
     expression::both,
     lists::{List, find_many},
     loader::Loader,
@@ -275,7 +275,7 @@ impl Write {
             return Ok(Box::pin(self.find_and_modify()).await?.map(|(_after, sends)| sends));
         }
         let change = self.take_change()?;
-        let one = doc! { "q": self.take_filter(), "u": change };
+        let one = encode(&doc! { "q": self.take_filter(), "u": change })?;
         let (concern, limit) = (Concern::Majority, self.limit());
         let updated = update(&self.collection, vec![one], None, concern, limit).await?;
         // A duplicate key refuses the write like any other guard.

@@ -17,27 +17,27 @@ use super::{
 };
 use crate::{config::Concern, error::Error};
 
-/// Sends updates of one document each in one command, with this write concern. `updates` are elements of the command's
+/// Sends updates of one document each in one command, with this write concern. `updates` are encoded elements of the command's
 /// array, with the fields `q` and `u`. If filters of these documents are given, the command has a number.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; some of the updates may have been applied.
 pub(super) async fn update(
     collection: &Raw,
-    updates: Vec<Document>,
+    updates: Vec<RawDocumentBuf>,
     numbered: Option<Vec<Document>>,
     concern: Concern,
     limit: Duration,
 ) -> Result<Reply, Error> {
     // The driver's own bulk write requires MongoDB 8.0.
     let is_single = updates.len() == 1;
-    let fields = doc! { "updates": updates, "ordered": false };
-    let command = WriteCommand::new(collection, "update", fields, limit);
-    WriteCommand { concern, numbered, is_single, ..command }.send().await
+    let command = WriteCommand::new(collection, "update", doc! { "ordered": false }, limit);
+    let batch = Some(Batch { name: cstr!("updates"), documents: updates });
+    WriteCommand { batch, concern, numbered, is_single, ..command }.send().await
 }
 
-/// Sends encoded updates of one document each in one command, with write concern `majority`; see [`update`]. If filters of
-/// these documents are given, the command has a number.
+/// Sends updates of one document each in one command, with write concern `majority`; see [`update`]. If filters of these
+/// documents are given, the command has a number.
 ///
 /// # Errors
 /// `Unavailable`: some of the updates may have been applied. `Internal`: none of them was.

@@ -150,13 +150,21 @@ impl Typed {
         self.each().map(has).fold(Document::new(), both)
     }
 
-    /// Documents that may have a word which is one error away from the longest typed one; `None` if no typed word is
-    /// corrected.
-    fn near(&self) -> Option<Document> {
-        let corrected = self.each().rev().filter(|typed| is_corrected(typed.word));
-        let longest = corrected.max_by_key(|typed| typed.word.chars().count())?;
-        let variants: Vec<i32> = variants(longest.word).into_iter().collect();
-        Some(doc! { "search.typos": { "$in": variants } })
+    /// Documents that may have a word which is one error away from the longest typed one. If that may be the beginning of a
+    /// word, which isn't one error away from the whole, they are followed by those of the longest complete word. Empty if no typed
+    /// word is corrected.
+    fn near(&self) -> Vec<Document> {
+        let corrected = || self.each().rev().filter(|typed| is_corrected(typed.word));
+        let length = |typed: &Word<'_>| typed.word.chars().count();
+        let longest = corrected().max_by_key(length);
+        let is_beginning = longest.is_some_and(|typed| typed.is_open);
+        let complete = corrected().filter(|typed| is_beginning && !typed.is_open);
+        let tried = longest.into_iter().chain(complete.max_by_key(length));
+        let near = |typed: Word<'_>| {
+            let variants: Vec<i32> = variants(typed.word).into_iter().collect();
+            doc! { "search.typos": { "$in": variants } }
+        };
+        tried.map(near).collect()
     }
 
     /// The text as it is found in these terms, and the number of its words that were corrected; `None` if one of the words
@@ -197,7 +205,7 @@ pub struct Suggested<T> {
 
 impl<T: Termed> Collection<T> {
     /// The first documents that have all words of a text and meet the condition of the type, by the first word that
-    /// begins so. If there are none, those whose names have the words with at most one typing error each. Both together take
+    /// begins so. If there are none, those whose names have the words with at most one typing error each. All reads together take
     /// [`EXAMINING`] at the most. Callers may share an answer, which may be as old as the setting `suggestion_cache_seconds`
     /// says ([`recent`](super::recent)).
     ///
@@ -254,32 +262,38 @@ impl<T: Termed> Collection<T> {
             let suggested = |found| Suggested { found, corrected: None };
             return Ok(found.into_iter().map(suggested).collect());
         }
-        let Some(near) = typed.near() else { return Ok(Vec::new()) };
         projection.insert("search.words", 1);
-        let list = List {
-            filter: both(T::condition(), near),
-            limit: CANDIDATES,
-            projection: Some(projection),
-            hint: Some(Terms::BY_VARIANT.name),
-            // MongoDB takes zero for no limit.
-            time: Some(EXAMINING.saturating_sub(since.elapsed()).max(Duration::from_millis(1))),
-            ..List::default()
-        };
-        let candidates = self.list(list).await?.into_iter();
-        let mut found: Vec<_> = candidates
-            .filter_map(|mut found| {
-                let (corrected, text) = typed.found_in(&found.take_terms()?)?;
-                Some((corrected, found, text))
-            })
-            .collect();
-        found.sort_by_key(|(corrected, ..)| *corrected);
-        found.truncate(usize::try_from(limit).unwrap_or_default());
-        let suggested = |(corrected, found, text)| Suggested {
-            found,
-            corrected: (corrected > 0).then_some(text),
-        };
-        Ok(found.into_iter().map(suggested).collect())
+        for near in typed.near() {
+            let list = List {
+                filter: both(T::condition(), near),
+                limit: CANDIDATES,
+                projection: Some(projection.clone()),
+                hint: Some(Terms::BY_VARIANT.name),
+                // MongoDB takes zero for no limit.
+                time: Some(EXAMINING.saturating_sub(since.elapsed()).max(Duration::from_millis(1))),
+                ..List::default()
+            };
+            let found = corrected(typed, self.list(list).await?, limit);
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+        Ok(Vec::new())
     }
+}
+
+/// Those of the documents that have the words of a text with at most one typing error each, those with the fewest errors first.
+fn corrected<T: Termed>(typed: &Typed, candidates: Vec<T>, limit: i64) -> Vec<Suggested<T>> {
+    let compared = |mut found: T| {
+        let (corrected, text) = typed.found_in(&found.take_terms()?)?;
+        Some((corrected, found, text))
+    };
+    let mut found: Vec<_> = candidates.into_iter().filter_map(compared).collect();
+    found.sort_by_key(|(corrected, ..)| *corrected);
+    found.truncate(usize::try_from(limit).unwrap_or_default());
+    let suggested =
+        |(corrected, found, text)| Suggested { found, corrected: (corrected > 0).then_some(text) };
+    found.into_iter().map(suggested).collect()
 }
 
 impl<T: Stored> Collection<T> {
@@ -340,6 +354,19 @@ mod tests {
         let is = |text| matches!(Typed::of(text).found_in(&terms), Some((0, _)));
         assert!(is("sup") && is("a lo") && is("love sup") && is("supreme love"));
         assert!(!is("lov supreme") && !is("lo ") && !is("upreme"));
+    }
+
+    #[test]
+    fn a_beginning_gives_way_to_a_complete_word() {
+        let of = |word: &str| {
+            let variants: Vec<i32> = variants(word).into_iter().collect();
+            doc! { "search.typos": { "$in": variants } }
+        };
+        assert_eq!(Typed::of("lvoe supre").near(), [of("supre"), of("lvoe")]);
+        assert_eq!(Typed::of("lvoe supre ").near(), [of("supre")]);
+        assert_eq!(Typed::of("supreme lvoe").near(), [of("supreme")]);
+        assert_eq!(Typed::of("lov supre").near(), [of("supre")]);
+        assert!(Typed::of("lov").near().is_empty());
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) struct Batch {
 
 /// Maximum number of lines of a batch.
 const MAX_LINES: usize = 500;
-/// A batch ends after this many bytes, far below the limit of 48 MB for one command.
+/// A batch ends after this many bytes, so that little is kept of what is read ahead.
 const MAX_BYTES: usize = 4 << 20;
 /// Maximum number of batches read ahead.
 const MAX_AHEAD: usize = 2;

@@ -205,9 +205,9 @@ object! {
                               resized: the file itself.")]
             width: Option<i32>,
         )?: String = image.picture.url(app(context).config(), checked(width)?),
-        /// Width of the file in pixels, as it is stored; a camera may have been turned.
+        /// Width in pixels, of the picture as it is shown: a camera may have been turned.
         width: i32 = int(image.picture.width),
-        /// Height of the file in pixels, as it is stored.
+        /// Height in pixels, of the picture as it is shown.
         height: i32 = int(image.picture.height),
         /// Text for readers who don't see the picture; empty if it only decorates.
         alternative_text: &str = &image.alternative_text,

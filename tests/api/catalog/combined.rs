@@ -454,6 +454,8 @@ async fn the_total_is_known_where_it_is_stored() {
         json!({ "category": { "subtree": "/nothing" } }),
         json!({ "where": {} }),
         json!({ "where": { "category": { "subtree": "/music" }, "type": "book" } }),
+        // Only products with reviews are listed.
+        json!({ "where": { "category": { "subtree": "/music" }, "order": "RATING" } }),
         json!({ "discountAtLeast": 1 }),
     ] {
         assert_eq!(total(other.clone()).await, Value::Null, "{other}");

@@ -252,6 +252,32 @@ async fn many_lines_take_few_commands_and_leave_no_mark() {
     gateway.assert_sound().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_of_products_with_many_contributors_come_in() {
+    let gateway = Gateway::with(long_bounds).await;
+    let people = (0..100).map(|n| {
+        let name = format!("{n:03}{}", "x".repeat(197));
+        json!({ "key": format!("p-{n}"), "name": name })
+    });
+    let people: Value = people.collect();
+    let people: Vec<ImportPerson> = serde_json::from_value(people).expect("lines");
+    let said = import_people(&gateway.app, &people).await.expect("imported");
+    assert!(said.iter().all(Result::is_ok), "{said:?}");
+    let cast = (0..100).map(|n| json!({ "personKey": format!("p-{n}"), "role": "actor" }));
+    let cast: Value = cast.collect();
+    // Together their updates are larger than the 16 MiB of a command.
+    let lines = (0..160).map(|n| {
+        let mut line = thing(&format!("t-{n}"), "Title");
+        line["contributors"] = cast.clone();
+        line
+    });
+    let said = run(&gateway, lines.collect::<Value>()).await;
+    assert!(said.iter().all(Result::is_ok), "{said:?}");
+    for sku in ["t-0", "t-159"] {
+        assert_eq!(parts(&gateway, sku).await.len(), 100, "{sku}");
+    }
+}
+
 /// The parts in a product, as `role: name`.
 async fn parts(gateway: &Gateway, sku: &str) -> Vec<String> {
     let made = product(gateway, sku).await;

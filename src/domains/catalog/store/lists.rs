@@ -46,13 +46,19 @@ type Placed = (Vec<Bson>, StoredProduct);
 pub async fn list(cx: Cx<'_>, by: ProductsBy, paging: Paging) -> Result<(Page, Vec<Placed>)> {
     let app = cx.app;
     let list = format!("products {by:?}");
-    let is_combined =
-        matches!(by, ProductsBy::Where(_) | ProductsBy::Property(_) | ProductsBy::Metadata(_));
+    // Of the others as many products are examined as are listed, and the text is ranked with a limit of its own.
+    let examines_more = matches!(
+        by,
+        ProductsBy::Where(_)
+            | ProductsBy::Property(_)
+            | ProductsBy::Metadata(_)
+            | ProductsBy::Within(_)
+    );
     let number = first_number(&by)?;
     let (hint, keys, filter) = selected(cx, by)?;
     let page = Page::new(app, Order { list, keys: keys.clone() }, paging)?;
     let filter = both(filter, doc! { "deletedAt": { "$exists": false } });
-    let time = is_combined.then_some(EXAMINING);
+    let time = examines_more.then_some(EXAMINING);
     if hint == "text" {
         let found = rank(app, filter, &keys, &page, time).await?;
         return Ok((page, found));

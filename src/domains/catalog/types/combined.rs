@@ -152,7 +152,10 @@ impl TotalCount {
     pub fn of(by: &ProductsBy) -> Self {
         let category = match by {
             ProductsBy::Category(category) => Some(category),
-            ProductsBy::Where(conditions) => conditions.only_category(),
+            // A list by rating has only the products with reviews, which aren't counted.
+            ProductsBy::Where(conditions) if conditions.order != Some(ProductOrder::Rating) => {
+                conditions.only_category()
+            }
             _ => None,
         };
         let counted = |path: &str, is_with_below| {
@@ -170,8 +173,8 @@ object! {
     /// The number of products of a list.
     impl TotalCount as total {
         /// Number of products of the whole list, where it is stored: in lists of one category (`exact` or `subtree`)
-        /// without further conditions. It follows changes with a delay of some seconds, like `Category.facets`. Null in
-        /// other lists, and as long as no products of the category were counted.
+        /// without further conditions, in any order but `RATING`. It follows changes with a delay of some seconds, like
+        /// `Category.facets`. Null in other lists, and as long as no products of the category were counted.
         total_count(context)?: Option<i32> = {
             let Some(CategoryCount { path, is_with_below }) = &total.0 else { return Ok(None) };
             categories::total(app(context), path, *is_with_below).await?.map(int)

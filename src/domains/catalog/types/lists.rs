@@ -32,7 +32,7 @@ pub enum ProductsBy {
     /// Products whose retail price is in a range, cheapest first.
     PriceBetween(PriceRange),
     /// Products whose price and weight are both in a range, sorted by SKU. Every page reads all products in
-    /// the ranges, so keep them narrow.
+    /// the ranges, so keep them narrow: a list that isn't found within 5 seconds is the error `TIMEOUT`.
     #[graphql(name = "box")]
     Within(PriceAndWeightBox),
     /// Products that meet several conditions, in one of several orders. Without conditions: all products.

@@ -55,7 +55,8 @@ pub(super) async fn list_ready(
             items.truncate(limit);
             return Ok(items);
         }
-        passed = unreadable.len().min(PASSED_OVER);
+        // Twice as many each time, so that few reads pass over however many.
+        passed = unreadable.len().saturating_mul(2).min(PASSED_OVER);
     }
 }
 

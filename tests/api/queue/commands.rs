@@ -1,12 +1,16 @@
 //! The commands of the work queue's mutations.
 
+use mongodb::bson::doc;
 use serde_json::json;
 
 use super::{
     CLAIM, COMPLETE, ENQUEUE, FAIL, HEARTBEAT, RETRY, claimed, enqueued, fail, jobs, operator,
     producer, with, worker,
 };
-use crate::{commands::sends_only, support::Gateway};
+use crate::{
+    commands::sends_only,
+    support::{Gateway, cuts, key},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_are_counted_once_and_then_added_by_one_command_each() {
@@ -45,6 +49,22 @@ async fn a_claim() {
     };
     // The first read is that of delays and leases that have ended.
     sends_only(&base, claim, &["find jobs", "find jobs", "update jobs"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_behind_jobs_that_cant_be_read() {
+    let base = Gateway::start().await;
+    for _ in 0..10 {
+        let id = enqueued(&base, "mail", "torn").await;
+        let damage = doc! { "$set": { "payload": 1 } };
+        base.raw("jobs").update_one(doc! { "_id": key(&id) }, damage).await.expect("damaged");
+    }
+    let whole = enqueued(&base, "mail", "whole").await;
+    let claim = async |gateway: &Gateway| assert_eq!(claimed(gateway, "mail").await.0, whole);
+    let sent = cuts::sent(&base.patient_sibling().await, claim).await;
+    let reads = sent.iter().filter(|seen| seen.command == "find" && seen.collection == "jobs");
+    // That of delays and leases that have ended, and those of 1, 3, 7 and 15 jobs.
+    assert_eq!(reads.count(), 5);
 }
 
 #[tokio::test(flavor = "multi_thread")]

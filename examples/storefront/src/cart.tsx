@@ -161,8 +161,8 @@ export function CartProvider({ children }: { children: ReactNode }) {
           try {
             await load();
           } catch {
-            // Without the menu the shop still works.
-            setStatus((status) => (status === "loading" ? "failed" : status));
+            // Without the menu the shop still works. Nobody else looks again whether a checkout has ended.
+            setStatus((status) => (status === "ready" ? status : "failed"));
           }
         });
       },

@@ -42,6 +42,7 @@ export async function run(checks) {
     await visit("an address that nothing can have shows that nothing is there", "/shop/product/No%20Slug", nothing);
     await visit("a page that couldn't be loaded is there after another try", "/shop/c/music", retried);
     await visit("a cart isn't called empty while it loads, or when it can't be loaded", "/shop/sku/ALB-00007", loading);
+    await visit("a checkout under way that can't be looked at is there after another try", "/shop/sku/ALB-00007", ordering);
     await visit("a cart that is gone says so, and the next product begins another one", "/shop/sku/ALB-00007", gone);
     await visit("another tab follows the cart and its checkout", "/shop/sku/ALB-00002", tabs);
     await visit("a new price shows at the checkout, and is accepted there", "/shop", newPrice);
@@ -324,6 +325,27 @@ async function loading(page, picture) {
   await page.unroute("**/graphql");
   await page.route("**/graphql", (route) => (isFrame(route) ? route.fulfill(OUT_OF_ORDER) : route.fallback()));
   await page.reload();
+  await page.getByRole("alert").getByText("Your cart can't be loaded now").waitFor();
+  await page.unroute("**/graphql");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.locator(".lines li").waitFor();
+}
+
+async function ordering(page) {
+  await fill(page, "ALB-00007");
+  await page.locator(".lines li").waitFor();
+  let isLost = false;
+  await page.route("**/graphql", async (route) => {
+    if (!route.request().postData()?.includes("query Frame")) return route.fallback();
+    if (isLost) return route.fulfill(OUT_OF_ORDER);
+    const response = await route.fetch();
+    const json = await response.json();
+    json.data.cart.state = "PENDING";
+    await route.fulfill({ response, json });
+  });
+  await page.reload();
+  await page.getByText("Your order is being placed").waitFor();
+  isLost = true;
   await page.getByRole("alert").getByText("Your cart can't be loaded now").waitFor();
   await page.unroute("**/graphql");
   await page.getByRole("button", { name: "Try again" }).click();

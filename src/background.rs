@@ -134,6 +134,7 @@ pub async fn compare_settings(app: App, stop: CancellationToken) {
             () = tokio::time::sleep(Comparison::pause(&app)) => {}
         }
     }
+    Comparison::withdraw(&app).await;
 }
 
 /// Runs the sweeps until `stop`. A lease keeps several gateways from doing the same work.

@@ -74,6 +74,11 @@ impl Comparison {
         self.known = found;
         Ok(())
     }
+
+    /// Withdraws what the gateway has stated, because it stops. If that fails, the statement runs out.
+    pub(super) async fn withdraw(app: &App) {
+        let _runs_out = agreement::withdraw(&app.collection(), app.name()).await;
+    }
 }
 
 /// The keys of the settings in which gateways that run on the database differ, and that must be the same; with

@@ -77,7 +77,7 @@ pub(super) async fn serve(
     stop: CancellationToken,
 ) {
     let versions = tokio::spawn(background::follow_versions(app.clone(), stop.child_token()));
-    let settings = tokio::spawn(background::compare_settings(app.clone(), stop.child_token()));
+    let mut settings = tokio::spawn(background::compare_settings(app.clone(), stop.child_token()));
     let sweeps = app
         .config()
         .background
@@ -104,12 +104,17 @@ pub(super) async fn serve(
             "a sweep was still running after the grace period; the next gateway continues it"
         );
     }
-    // One only reads, and what the other writes runs out.
+    // It only reads.
     versions.abort();
-    settings.abort();
+    if tokio::time::timeout(LAST_COMMAND, &mut settings).await.is_err() {
+        // What the gateway has stated runs out.
+        settings.abort();
+    }
     operators.end().await;
 }
 
+/// How long the gateway may take to withdraw what it has stated of its settings.
+const LAST_COMMAND: Duration = Duration::from_secs(5);
 /// How long the last responses to operators may take.
 const LAST_RESPONSE: Duration = Duration::from_millis(500);
 

@@ -1,7 +1,7 @@
 //! What gateways state of the settings that must be the same in all gateways on a database: a digest of each.
 //!
-//! A statement is a lease that only its gateway takes, and takes again at intervals. That of a gateway that has ended runs
-//! out on the server's clock; a gateway that states its own settings removes it.
+//! A statement is a lease that only its gateway takes, and takes again at intervals. A gateway that is stopped withdraws its
+//! statement. That of one that has ended otherwise runs out on the server's clock; a gateway that states its own settings removes it.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -54,6 +54,15 @@ pub async fn state(
     let is_over = doc! { "$lte": ["$until", "$$NOW"] };
     leases.remove_many(doc! { "_id": starts_with(PREFIX), "$expr": is_over }).await?;
     Ok(())
+}
+
+/// Withdraws what a gateway has stated, because it stops. It may be repeated.
+///
+/// # Errors
+/// `Unavailable` or `Internal`; the statement may stay until it runs out.
+pub async fn withdraw(leases: &Collection<LeaseDocument>, gateway: &str) -> Result<(), Error> {
+    let own = doc! { "_id": format!("{PREFIX}{gateway}") };
+    leases.remove(own).await.decided().map(|_removed| ())
 }
 
 /// The statements that haven't run out.

@@ -98,17 +98,21 @@ async fn gateways_with_different_settings_tell_so() {
         assert!(!one.to_string().contains("tests: "), "a secret is stored: {one}");
     }
 
-    // What a gateway has stated runs out after it has ended.
-    third.running.signal("TERM");
-    assert_eq!(third.running.ends(), 0);
+    // What a gateway has stated runs out after it was killed.
+    let id = format!("settings/{}", third.name);
+    drop(third);
     let leases = database(&name).await.collection::<Document>("leases");
     let over = doc! { "$set": { "until": DateTime::from_millis(0) } };
-    let id = format!("settings/{}", third.name);
     leases.update_one(doc! { "_id": id }, over).await.expect("updated");
     first.counts(0).await;
     second.counts(0).await;
     until("its statement is removed", async || stated(&name).await.len() == 2).await;
     assert_eq!(check().2, "");
+
+    // One that is stopped withdraws it.
+    second.running.signal("TERM");
+    assert_eq!(second.running.ends(), 0);
+    assert_eq!(stated(&name).await.len(), 1);
 
     // A change is told again, and only then.
     let fourth = Compared::start(&name, &[("DOCGATE_FLOW_SKEW_MILLIS", "2000")]);

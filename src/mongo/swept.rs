@@ -97,8 +97,14 @@ impl Logged {
 
     fn is_new(&self, document: String) -> bool {
         let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        logged.retain(|_, since| since.elapsed() < PAUSE);
-        if logged.len() >= MOST_LOGGED || logged.contains_key(&document) {
+        let is_recent = |since: &Instant| since.elapsed() < PAUSE;
+        if logged.get(&document).is_some_and(is_recent) {
+            return false;
+        }
+        if logged.len() >= MOST_LOGGED {
+            logged.retain(|_, since| is_recent(since));
+        }
+        if logged.len() >= MOST_LOGGED {
             return false;
         }
         logged.insert(document, Instant::now());

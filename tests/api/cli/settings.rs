@@ -103,10 +103,14 @@ async fn gateways_with_different_settings_tell_so() {
     drop(third);
     let leases = database(&name).await.collection::<Document>("leases");
     let over = doc! { "$set": { "until": DateTime::from_millis(0) } };
-    leases.update_one(doc! { "_id": id }, over).await.expect("updated");
+    until("its statement is removed", async || {
+        // Its last command may still be under way.
+        leases.update_one(doc! { "_id": &id }, over.clone()).await.expect("updated");
+        stated(&name).await.len() == 2
+    })
+    .await;
     first.counts(0).await;
     second.counts(0).await;
-    until("its statement is removed", async || stated(&name).await.len() == 2).await;
     assert_eq!(check().2, "");
 
     // One that is stopped withdraws it.

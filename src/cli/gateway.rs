@@ -96,25 +96,29 @@ pub(super) async fn serve(
             "jobs were still running after the grace period; other gateways do them after their leases"
         );
     }
-    if let Some(sweeps) = sweeps
-        && tokio::time::timeout(app.bounds().grace_period(), sweeps).await.is_err()
-    {
-        tracing::warn!(
-            event = "sweep_unfinished",
-            "a sweep was still running after the grace period; the next gateway continues it"
-        );
-    }
+    let grace = app.bounds().grace_period();
+    let swept = async {
+        if let Some(sweeps) = sweeps
+            && tokio::time::timeout(grace, sweeps).await.is_err()
+        {
+            tracing::warn!(
+                event = "sweep_unfinished",
+                "a sweep was still running after the grace period; the next gateway continues it"
+            );
+        }
+    };
+    let withdrawn = async {
+        if tokio::time::timeout(grace, &mut settings).await.is_err() {
+            // What the gateway has stated runs out.
+            settings.abort();
+        }
+    };
+    tokio::join!(swept, withdrawn);
     // It only reads.
     versions.abort();
-    if tokio::time::timeout(LAST_COMMAND, &mut settings).await.is_err() {
-        // What the gateway has stated runs out.
-        settings.abort();
-    }
     operators.end().await;
 }
 
-/// How long the gateway may take to withdraw what it has stated of its settings.
-const LAST_COMMAND: Duration = Duration::from_secs(5);
 /// How long the last responses to operators may take.
 const LAST_RESPONSE: Duration = Duration::from_millis(500);
 

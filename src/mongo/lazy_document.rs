@@ -250,6 +250,11 @@ where
     pub fn get(&self) -> &<V as Yokeable<'_>>::Output {
         self.0.get()
     }
+
+    /// Number of bytes of the stored document.
+    pub fn size(&self) -> usize {
+        self.0.backing_cart().as_bytes().len()
+    }
 }
 
 impl<V: for<'a> Yokeable<'a>> fmt::Debug for Viewed<V> {

@@ -72,9 +72,11 @@ pub struct Owned {
 /// See [`Subjects::in_flight`].
 #[derive(Debug, Clone, Copy)]
 pub struct InFlight {
-    /// The fields of the document that tell it. They aren't paths.
+    /// The fields of the document that tell it. They aren't paths. A document in which one of them changes meanwhile isn't
+    /// changed.
     pub fields: &'static [&'static str],
-    /// Whether they say so, of a document that holds the subject.
+    /// Whether they say so, of a document that holds the subject. It may look at the declared fields too, and of documents that
+    /// are found by an index at all fields.
     pub is: fn(document: &Document, subject: &str) -> bool,
 }
 

@@ -287,6 +287,42 @@ async fn is_overtaken() -> bool {
     true
 }
 
+/// The copies of paged comments aren't needed any more. Their removal arrives when the discussion has moved into pages again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_removal_of_copies_leaves_those_of_a_later_move() {
+    let base = Gateway::with(long_bounds).await;
+    let on = discussed(&base, "a", "PAGED").await;
+    let anna = base.shopper("anna");
+    posted(&anna, &on, "mine", None).await;
+    assert_eq!(migrate(&base, &on, "PER_DOCUMENT").await["layout"], "PER_DOCUMENT");
+    settled(&base).await;
+    let short = base.sibling_with(short_bounds).await;
+    let slow = short.sibling_behind_proxy().await;
+    let proxy = slow.proxy.as_ref().expect("a proxy");
+    hold(&slow, "authoredComments", "delete");
+    let sweeper = slow.admin();
+    let sweeps = async {
+        for _ in 0..5_000 {
+            sweeper.sweep().await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        () = proxy.reached() => {}
+        () = sweeps => panic!("the copies aren't removed"),
+    }
+    proxy.heal();
+    short.sweep().await;
+    assert_eq!(base.raw("authoredComments").count_documents(doc! {}).await.expect("counted"), 0);
+    assert_eq!(migrate(&base, &on, "PAGED").await["layout"], "PAGED");
+    settled(&base).await;
+    short.sweep().await;
+    proxy.release().await;
+    base.assert_sound().await;
+    let own = anna.field("{ commentsBy(first: 10) { nodes { text } } }", json!({})).await;
+    assert_eq!(own["nodes"], json!([{ "text": "mine" }]));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn copies_of_nothing_are_reported() {
     let gateway = Gateway::with(few_rooms).await;

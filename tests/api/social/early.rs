@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use docgate::config::Config;
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
@@ -67,8 +68,8 @@ async fn multiplied(gateway: &Gateway, post: &str, open: &str) -> Vec<Document> 
     posts
 }
 
-/// A star whose news and wall have many hidden posts above some that everyone may see. Returns the hidden ones.
-async fn hidden_posts(gateway: &Gateway) -> Vec<Document> {
+/// A star whose news and wall have many hidden posts with this text above some that everyone may see. Returns the hidden ones.
+async fn hidden_posts(gateway: &Gateway, text: &str) -> Vec<Document> {
     people(gateway, &["star", "ann", "reader", "stranger"]).await;
     for fan in ["bob", "cleo", "dan"] {
         people(gateway, &[fan]).await;
@@ -81,22 +82,27 @@ async fn hidden_posts(gateway: &Gateway) -> Vec<Document> {
     circle(gateway, "star", "bob", "out").await;
     posted(gateway, "star", "seen").await;
     posted(gateway, "ann", "ann's").await;
-    let post = hidden(gateway).await;
+    let post = hidden(gateway, text).await;
     multiplied(gateway, &post, "open").await
 }
 
 /// A post of the star to a circle that the reader isn't in.
-async fn hidden(gateway: &Gateway) -> String {
-    let input = json!({ "audience": "NAMED", "circles": ["out"], "text": "hidden" });
+async fn hidden(gateway: &Gateway, text: &str) -> String {
+    let input = json!({ "audience": "NAMED", "circles": ["out"], "text": text });
     let post = posted_with(gateway, "star", input).await;
     deliver(gateway).await;
     post
 }
 
 async fn gateway() -> Gateway {
+    gateway_with(|_| {}).await
+}
+
+async fn gateway_with(change: impl FnOnce(&mut Config)) -> Gateway {
     Gateway::with(|config| {
         config.post_delivery_followers = 2;
         long_bounds(config);
+        change(config);
     })
     .await
 }
@@ -147,7 +153,7 @@ async fn all_pages(
 #[tokio::test(flavor = "multi_thread")]
 async fn news_end_a_page_early_rather_than_examine_any_number_of_hidden_posts() {
     let gateway = gateway().await;
-    let hidden = hidden_posts(&gateway).await;
+    let hidden = hidden_posts(&gateway, "hidden").await;
     let reader = gateway.shopper("reader");
     let first = reader.field(NEWS, json!({ "first": 5 })).await;
     assert_early(&first, &hidden);
@@ -172,7 +178,7 @@ async fn news_end_a_page_early_rather_than_examine_any_number_of_hidden_posts() 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wall_ends_a_page_early_rather_than_examine_any_number_of_hidden_posts() {
     let gateway = gateway().await;
-    let hidden = hidden_posts(&gateway).await;
+    let hidden = hidden_posts(&gateway, "hidden").await;
     let stranger = gateway.shopper("stranger");
     let first = stranger.field(WALL, json!({ "first": 5 })).await;
     assert_early(&first, &hidden);
@@ -188,9 +194,22 @@ async fn a_wall_ends_a_page_early_rather_than_examine_any_number_of_hidden_posts
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_wall_ends_a_page_early_rather_than_read_any_number_of_bytes() {
+    // One operation may read 15 MB of documents. The posts that a page of a hundred examines have 20 MB.
+    let gateway = gateway_with(|config| config.max_read_bytes = 20_000_000).await;
+    hidden_posts(&gateway, &"\u{1f600}".repeat(5_000)).await;
+    let stranger = gateway.shopper("stranger");
+    for first in [5, 100] {
+        let found = all_pages(&stranger, WALL, first, |_| {});
+        assert_eq!(found.await, ["open", "seen", "first"], "{first} at a time");
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_subscriber_isnt_told_that_hidden_posts_are_the_newest() {
     let gateway = gateway().await;
-    let posts = hidden_posts(&gateway).await;
+    let posts = hidden_posts(&gateway, "hidden").await;
     let mut socket = gateway.session(gateway.shopper("reader").token.as_deref()).await;
     let query = "subscription { newsChanged { latest { text } } }";
     socket.subscribe("1", query, json!({})).await;
@@ -201,7 +220,7 @@ async fn a_subscriber_isnt_told_that_hidden_posts_are_the_newest() {
     until("the hidden posts are past", async || gateway.app.clock() > last).await;
     posted(&gateway, "star", "new").await;
     assert_eq!(latest(&socket.next("1").await), json!({ "text": "new" }));
-    let post = hidden(&gateway).await;
+    let post = hidden(&gateway, "hidden").await;
     multiplied(&gateway, &post, "another").await;
     socket.is_silent(Duration::from_millis(500)).await;
 }

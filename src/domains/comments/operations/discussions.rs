@@ -101,8 +101,9 @@ pub(in super::super) async fn settle(
         }
     }
     old.remove().await?;
-    if discussed.store().lists_authors() {
-        store::remove_authored(app, &discussed.id).await?;
+    let store = discussed.store();
+    if store.lists_authors() {
+        store.remove_authored().await?;
     }
     let attempt = app.begin().await?;
     Ok(discussed.close(&attempt).await?.is_some())

@@ -278,6 +278,16 @@ impl CommentStore<'_> {
         copies.upsert_each(updates.collect()).await.map(|_there| ())
     }
 
+    /// Removes the copies for the lists by author that were made of the stores before this one. A command that comes late, after
+    /// the next move, leaves the copies of that move: they are of a later store.
+    pub(crate) async fn remove_authored(&self) -> Result<()> {
+        let earlier = (1..self.epoch).map(|epoch| Self { epoch, ..self.clone() }.on());
+        let earlier: Vec<String> = earlier.collect();
+        let copies = self.app.collection::<AuthoredComment>();
+        let made = doc! { "discussion": &self.discussion, "comment.on": { "$in": earlier } };
+        copies.remove_many(made).await.map(|_| ())
+    }
+
     /// Empties the outboxes of comments with a pending POST, each a document; returns whether all of them had one.
     pub(crate) async fn settle_all(
         &self,
@@ -319,11 +329,6 @@ pub(crate) async fn remove_all(app: &App, discussion: &str) -> Result<()> {
     for (_, documents) in own_documents(app) {
         documents.remove_many(doc! { "on": starts_with(&format!("{discussion}.")) }).await?;
     }
-    remove_authored(app, discussion).await
-}
-
-/// Removes the copies of a discussion's comments for the lists by author.
-pub(crate) async fn remove_authored(app: &App, discussion: &str) -> Result<()> {
     let copies = app.collection::<AuthoredComment>();
     copies.remove_many(doc! { "discussion": discussion }).await.map(|_| ())
 }

@@ -193,8 +193,8 @@ impl Entry<'_> {
 
 /// A page of a list of posts. `pages` are the first ones of the feed; `merged` are put among their copies.
 ///
-/// If the caller may see few of many posts, the page ends early. The place is a time alone, that of no post: all posts of the time
-/// from it on were examined, or all of a stored page.
+/// If the caller may see few of many posts, the page ends early: after so many posts, or after stored pages of so many bytes. The
+/// place is a time alone, that of no post: all posts of the time from it on were examined, or all of a stored page.
 async fn read(
     cx: Cx<'_>,
     viewer: &Viewer,
@@ -205,8 +205,11 @@ async fn read(
 ) -> Result<BoundedConnection<Post>> {
     let (begin, wanted) = (position(page), page.wanted());
     let (mut found, mut left, mut end) = (Vec::new(), examined(page), None);
+    // Beyond three quarters the operation fails, and so would each of its repeats.
+    let mut bytes_left = cx.config().max_read_bytes / 4;
     'pages: loop {
-        for stored in pages.iter().map(ReadPage::get) {
+        for document in &pages {
+            let stored = document.get();
             let from = stored.from;
             let mut entries: Vec<_> = stored.posts.iter().copied().map(Entry::Copy).collect();
             if let Some((begin, at, id)) = &begin
@@ -226,6 +229,7 @@ async fn read(
                 .sort_unstable_by(|one, other| Reverse(one.place()).cmp(&Reverse(other.place())));
             entries.dedup_by(|one, other| one.place().1 == other.place().1);
             left = left.saturating_sub(PAGE + entries.len());
+            bytes_left = bytes_left.saturating_sub(document.size());
             let mut entries = entries.into_iter();
             while found.len() < wanted && entries.len() > 0 {
                 let some = entries.by_ref().take(wanted - found.len()).map(Entry::shown);
@@ -233,7 +237,8 @@ async fn read(
                 let shown = visible(cx, viewer, feed, some).await?;
                 found.extend(shown.into_iter().map(|post| (from, post)));
             }
-            if found.len() < wanted && (since.is_some() || left == 0) {
+            let is_over = since.is_some() || left == 0 || bytes_left == 0;
+            if found.len() < wanted && is_over {
                 end = Some((from, since.unwrap_or(DateTime::MIN)));
                 break 'pages;
             }

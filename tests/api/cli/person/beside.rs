@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{BLOCK, CIRCLE, COMMENT, EVE, RECORD, VOTE, erased, places_of, votes};
 use crate::{
-    ads, buying,
+    ads, buying, content,
     orders::fulfilment::{change, packed},
     shop::{account, cart, checkout, placed, settled, stocked},
     social::{deliver, does, people, posted_with},
@@ -141,6 +141,36 @@ async fn an_erasure_waits_for_a_campaign_that_is_copied_to_zones() {
     assert_eq!(launched["state"], "RUNNING", "{launched:#}");
     assert!(!waits.is_empty(), "the campaign is due");
     erased(&gateway, &gateway.app, EVE).await;
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    gateway.assert_sound().await;
+}
+
+/// A version that the person has replaced is stored when the former versions have been searched.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_waits_for_a_version_that_an_edit_replaced() {
+    const EDIT: &str =
+        "mutation($input: EditContentInput!) { editContent(input: $input) { __typename } }";
+    let gateway = Gateway::start().await;
+    let text = |body: &str| json!({ "title": "page", "body": body });
+    let page = json!({ "type": "PAGE", "slug": "page", "text": text("One.") });
+    let page = content::create(&gateway, page).await;
+    let slow = held_up(&gateway).await;
+    let proxy = slow.proxy.as_ref().expect("a proxy");
+    let is_version = |seen: &Seen| seen.collection == "nodeRevisions" && seen.command == "insert";
+    let mut meeting = proxy.meet(is_version);
+    let editor = slow.user(EVE, &["editor"]);
+    let version = &page["draft"]["version"];
+    let input = json!({ "contentId": page["id"], "version": version, "text": text("Two.") });
+    let (done, waits) = tokio::join!(editor.field(EDIT, json!({ "input": input })), async {
+        meeting.arrived().await;
+        let first = in_time(async || persons::erase(&gateway.app, EVE, false).await).await;
+        meeting.end();
+        first.waits
+    });
+    assert_eq!(done["__typename"], "Page", "{done:#}");
+    assert!(waits.iter().any(|wait| wait.starts_with("nodes: ")), "{waits:#?}");
+    erased(&gateway, &gateway.app, EVE).await;
+    assert_eq!(gateway.stored("nodeRevisions").await.len(), 1);
     assert_eq!(places_of(&gateway, EVE).await, []);
     gateway.assert_sound().await;
 }

@@ -455,6 +455,40 @@ async fn what_is_in_flight_waits() {
     gateway.assert_sound().await;
 }
 
+/// The mark of a transfer is still on two accounts. The empty one can be closed when it is gone; the other one stays open anyway.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_account_with_an_unfinished_transfer_waits() {
+    let gateway = Gateway::start().await;
+    let both = [account(&gateway, EVE, 0).await, account(&gateway, EVE, 10).await];
+    settled(&gateway).await;
+    let accounts = gateway.database.collection::<Document>("accounts");
+    let change = async |how: &str| {
+        let change = doc! { how: { "pending": { "id": "unfinished", "amount": -1_i64 } } };
+        for id in &both {
+            accounts.update_one(doc! { "_id": key(id) }, change.clone()).await.expect("set");
+        }
+    };
+    change("$push").await;
+    let waiting = in_time(async || persons::erase(&gateway.app, EVE, false).await).await;
+    let mut waits = waiting.waits.iter();
+    assert!(waits.any(|wait| wait.contains("has unfinished transfers")), "{waiting:#?}");
+    assert_eq!(waiting.remarks.len(), 1, "{waiting:#?}");
+    let first = owners(&gateway, "accounts", &both).await;
+    assert!(first[0] == EVE && first[1] != EVE, "{first:?}");
+    change("$pull").await;
+    let again = erased(&gateway, &gateway.app, EVE).await;
+    assert_eq!(again.ended.get("accounts"), Some(&1), "{again:#?}");
+    let last = owners(&gateway, "accounts", &both).await;
+    assert!(last.iter().all(|owner| *owner == first[1]), "one pseudonym: {last:?}");
+    for (id, expected) in both.iter().zip(["CLOSED", "OPEN"]) {
+        let found = accounts.find_one(doc! { "_id": key(id) }).await.expect("read");
+        let found = found.expect("an account");
+        assert_eq!(found.get_str("state").expect("a state"), expected);
+    }
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    gateway.assert_sound().await;
+}
+
 /// A gateway has died while it replaced a name of the person by another one that the person has too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_whose_change_was_cut_waits() {

@@ -135,7 +135,8 @@ impl Edge {
         let progress = Arc::new(Progress::default());
         let prepared = prepared.with(Arc::clone(&progress));
         let mut observed = observed.follow();
-        let mut responses = self.schema.execute_stream(prepared).boxed().fuse();
+        let responses = self.schema.execute_stream(prepared).boxed();
+        let mut responses = self.limits.rounds.paced(client, responses).fuse();
         let limits = Arc::clone(&self.limits);
         let mut count = limits.read_bytes.count(client, false);
         let mut permit = Some(permit);

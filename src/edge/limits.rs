@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{
     read_bytes::ReadBytes,
+    rounds::Rounds,
     shares::{Client, Clients, Permit, Shares},
     unsent::Unsent,
 };
@@ -73,6 +74,8 @@ pub(super) struct Limits {
     pub(super) unsent: Unsent,
     /// Bytes of the requests of open subscriptions.
     subscriptions: Arc<Shares>,
+    /// The rounds in which subscriptions are woken.
+    pub(super) rounds: Arc<Rounds>,
     /// Time limit of a request.
     pub(super) time: Duration,
     /// Time limit for receiving a body.
@@ -101,6 +104,7 @@ impl Limits {
             read_bytes: ReadBytes::of(config),
             unsent: Unsent::of(config),
             subscriptions: shares(config.live_subscription_bytes),
+            rounds: Arc::default(),
             time: Duration::from_millis(config.request_millis),
             receive: Duration::from_millis(config.receive_millis),
             transfer: Duration::from_secs(config.asset_transfer_seconds),

@@ -13,7 +13,8 @@
 //! - [`auth`]: its token; `limits`: its client's rates and shares
 //! - `parameters`, `variables`, `json`: a GraphQL request in JSON; `uploads` and `multipart`: one with files
 //! - `trusted_documents`: documents by id or hash
-//! - `execution`: runs operations, whatever they came by; `observed`: their metrics, log lines and spans
+//! - `execution`: runs operations, whatever they came by; `rounds`: wakes up a client's subscriptions a few at a time;
+//!   `observed`: metrics, log lines and spans of operations
 //! - `error_response`: errors and their status; `traces`: the span of a request
 //!
 //! What is served:
@@ -53,6 +54,7 @@ mod received_bytes;
 mod repoll;
 mod requests;
 mod response_writer;
+mod rounds;
 mod server;
 mod shop;
 mod traces;

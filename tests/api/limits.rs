@@ -127,6 +127,10 @@ async fn the_cost_multiplies_by_lists_and_is_told() {
     assert_eq!(cost(values, json!({})).await, 10 + 1 + 7 * (1 + 10));
     let counts = "{ user(id: \"x\") { name first: followerCount second: followerCount } }";
     assert_eq!(cost(counts, json!({})).await, 10 + 1 + 10 + 10);
+    let usage = "{ topics { usage { messages bytes } } }";
+    assert_eq!(cost(usage, json!({})).await, 10 + 10 * (1 + 1 + 10 + 10));
+    let nothing = "{ topics { usage { __typename } } }";
+    assert_eq!(cost(nothing, json!({})).await, 10 + 10 * (1 + 1));
     let (code, limit, message) = refused(&client, nodes, ids(991)).await;
     assert_eq!((code.as_str(), limit.as_str()), ("QUERY_TOO_COMPLEX", "max_cost"), "{message}");
     assert_eq!(message, "the operation may cost 1001, more than 1000");

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use async_graphql::SimpleObject;
+use tokio::sync::OnceCell;
 
 use super::{
     documents::{MessageDocument, TopicEntry},
     operations::{self, AT_ONCE, BYTES, MESSAGES, check_payload},
 };
-use crate::graphql::{prelude::*, scalars::DateTime};
+use crate::{
+    engine::caching::cache_control,
+    graphql::{prelude::*, scalars::DateTime},
+};
 
 object! {
     /// A topic: services publish messages, and every subscriber gets every message in order.
@@ -24,17 +28,42 @@ object! {
         /// Time at which it was created.
         created_at: DateTime = topic.at.into(),
         /// How much it contains.
-        usage(context)?: TopicUsage = operations::usage(cx(context).app, topic).await?,
+        usage: TopicUsage = TopicUsage::of(topic),
     }
 }
 
-/// How much a topic contains.
-#[derive(Debug, SimpleObject)]
+/// How much a topic contains. Nothing is read before a field of it is shown, and then once for all of them.
 pub struct TopicUsage {
-    /// Number of kept messages.
-    pub messages: Long,
-    /// Size of the kept messages in bytes.
-    pub bytes: Long,
+    topic: TopicEntry,
+    read: OnceCell<Usage>,
+}
+
+/// What was read of it.
+pub(super) struct Usage {
+    pub(super) messages: i64,
+    pub(super) bytes: i64,
+}
+
+impl TopicUsage {
+    fn of(topic: &TopicEntry) -> Self {
+        Self { topic: topic.clone(), read: OnceCell::new() }
+    }
+
+    async fn read(&self, app: &App) -> Result<&Usage> {
+        self.read.get_or_try_init(|| operations::usage(app, &self.topic)).await
+    }
+}
+
+object! {
+    /// How much a topic contains.
+    impl TopicUsage as usage {
+        /// Number of kept messages.
+        #[graphql(directive = cache_control::apply(0))]
+        messages(context)?: Long = Long(usage.read(app(context)).await?.messages),
+        /// Size of the kept messages in bytes.
+        #[graphql(directive = cache_control::apply(0))]
+        bytes(context)?: Long = Long(usage.read(app(context)).await?.bytes),
+    }
 }
 
 /// A message that was published, as its readers get it.

@@ -10,7 +10,6 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use headers::{AcceptRanges, ContentLength, ContentRange, ETag, HeaderMapExt as _, LastModified};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use tokio::time::timeout;
 
 use super::{
     super::{Edge, shares::Permit},
@@ -30,8 +29,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, AssetE
     let by = named(path).ok_or_else(|| AssetError::not_found(path))?;
     let client = edge.client(&caller, head);
     let cx = Cx { app: &edge.app, requester: &caller.requester };
-    let found = timeout(edge.limits.time, operations::asset(cx, by));
-    let found = found.await.map_err(|elapsed| Error::Timeout(elapsed.into()))??;
+    let found = edge.work(client, operations::asset(cx, by)).await?;
     let found = found.and_then(|asset| asset.file.clone().map(|file| (asset, file)));
     let (asset, file) = found.ok_or_else(|| AssetError::not_found(path))?;
     if asset.redirected_from.is_some() {

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{CHUNK, Door, ask, editor, file, header, noise, parent, uploaded};
-use crate::support::{Gateway, commands, key, mongod_port};
+use crate::support::{Gateway, commands, key, mongod_port, proxy::Cut, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ranges_are_sent_alone() {
@@ -306,4 +306,28 @@ async fn a_download_that_takes_too_long_ends() {
         }
     };
     assert!(ended && read < 40 << 20, "{read}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_up_is_one_of_the_concurrent_requests() {
+    let gateway = Gateway::behind_proxy(|config| {
+        config.max_requests = 1;
+        // The request whose command is held doesn't end by itself.
+        config.request_millis = 600_000;
+    })
+    .await;
+    let door = Door::open(&gateway);
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "assetEntries");
+    proxy.cut(0, Cut::Hold);
+    let first = tokio::spawn(door.request(Method::GET, "/one").send());
+    proxy.reached().await;
+    let second = door.get("/two", &[]).await;
+    assert_eq!(second.status(), 503);
+    first.abort();
+    until("nobody waits for the answer to nobody", async || {
+        door.get("/two", &[]).await.status() == 404
+    })
+    .await;
+    proxy.discard();
 }

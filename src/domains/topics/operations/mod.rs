@@ -15,7 +15,7 @@ use super::{
     store,
     types::{
         CreateTopicInput, CreateTopicResult, DeleteTopicInput, DeleteTopicResult, DeletedTopic,
-        PublishInput, PublishResult, PublishedMessages, TopicLimitReached, TopicUsage,
+        PublishInput, PublishResult, PublishedMessages, TopicLimitReached, Usage,
     },
 };
 use crate::graphql::prelude::*;
@@ -68,15 +68,12 @@ async fn ready(app: &App, name: &str) -> Result<Option<TopicEntry>> {
 }
 
 /// How much a topic contains.
-pub(super) async fn usage(app: &App, topic: &TopicEntry) -> Result<TopicUsage> {
+pub(super) async fn usage(app: &App, topic: &TopicEntry) -> Result<Usage> {
     let ring = store::ring(app, topic);
     let mark = async { ring.list::<MessageDocument>(&[&topic.ring]).await };
     let (contents, mark) = tokio::try_join!(ring.contents(), mark)?;
     let marks = i64::try_from(mark.len()).unwrap_or(0);
-    Ok(TopicUsage {
-        messages: Long((contents.documents - marks).max(0)),
-        bytes: Long(contents.bytes),
-    })
+    Ok(Usage { messages: (contents.documents - marks).max(0), bytes: contents.bytes })
 }
 
 /// Creates a topic. Once per idempotency key.

@@ -104,7 +104,7 @@ pub(super) async fn serve(
             "a sweep was still running after the grace period; the next gateway continues it"
         );
     }
-    // One only reads, and what the other writes runs out.
+    // The first only reads. The second writes a lease, which runs out by itself.
     versions.abort();
     settings.abort();
     operators.end().await;

@@ -1,7 +1,7 @@
 //! What gateways state of the settings that must be the same in all gateways on a database: a digest of each.
 //!
-//! A statement is a lease that only its gateway takes, and takes again at intervals. That of a gateway that has ended runs
-//! out on the server's clock; a gateway that states its own settings removes it.
+//! A statement is a lease that only its gateway takes, and takes again at intervals. After the end of the gateway its lease runs
+//! out on the server's clock. Then the next gateway that states its own settings removes it.
 
 use std::{collections::BTreeMap, time::Duration};
 

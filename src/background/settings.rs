@@ -76,8 +76,8 @@ impl Comparison {
     }
 }
 
-/// The keys of the settings in which gateways that run on the database differ, and that must be the same; with
-/// `compares_own` also those in which the configuration of `app` differs from theirs.
+/// The keys of settings that must be the same, and differ among the running gateways on the database. With `compares_own` the
+/// configuration of `app` is compared too.
 ///
 /// # Errors
 /// `Unread` or `Internal`.

@@ -118,7 +118,7 @@ pub async fn follow_versions(app: App, stop: CancellationToken) {
     }
 }
 
-/// Compares at intervals until `stop` the settings that must be the same in all gateways, in every gateway.
+/// Compares the settings that must be the same in all gateways, at intervals until `stop`. Every gateway does it.
 pub async fn compare_settings(app: App, stop: CancellationToken) {
     let mut comparison = Comparison::new(&app);
     while !stop.is_cancelled() {

@@ -58,7 +58,7 @@ impl Ids {
         first.iter().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
     }
 
-    /// Encrypts bytes that a client sends back and isn't to read. The result reveals their length, and whether they equal
+    /// Encrypts bytes that a client sends back but may not read. The result reveals their length, and whether they equal
     /// others of the same scope. The construction is that of SIV (RFC 5297) with HMAC: the MAC of the bytes is also the
     /// initialization vector of the key stream.
     pub fn encrypt(&self, scope: &str, mut bytes: Vec<u8>) -> Vec<u8> {

@@ -20,9 +20,9 @@ use crate::{
     flow::agreement::{self, Digests},
 };
 
-/// Passes of the sweeps for which a gateway pauses between two comparisons.
+/// Pause between two comparisons, in pauses of the sweeps.
 const PASSES: u32 = 10;
-/// Comparisons for which a statement lasts, if that isn't too short for a gateway that is held up.
+/// Number of comparisons for which a statement lasts, within [`LASTS`]: a gateway may be held up.
 const COMPARISONS: u32 = 3;
 /// Shortest and longest time for which a statement lasts.
 const LASTS: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(24 * 3_600)];
@@ -81,8 +81,8 @@ impl Comparison {
     }
 }
 
-/// The keys of the settings in which gateways that run on the database differ, and that must be the same; with
-/// `compares_own` also those in which the configuration of `app` differs from theirs.
+/// The keys of settings that must be the same, and differ among the running gateways on the database. With `compares_own` the
+/// configuration of `app` is compared too.
 ///
 /// # Errors
 /// `Unread` or `Internal`.
@@ -132,7 +132,7 @@ fn digests(config: &Config, derived: String) -> Digests {
         flow_command_millis,
         flow_skew_millis,
         flow_ops_seconds,
-        // What the sweep of one gateway does to what another one has promised to keep.
+        // The times and bounds by which the sweeps of one gateway end or remove documents of another one.
         cart_idle_seconds,
         cart_keep_expired,
         reservation_seconds,
@@ -145,7 +145,7 @@ fn digests(config: &Config, derived: String) -> Digests {
         events_retention_days,
         session_retention_seconds,
         session_week_start,
-        // Where and for how long views are.
+        // Where views are stored, and for how long.
         series_engine,
         series_retention_seconds,
         ad_token_seconds,

@@ -126,7 +126,7 @@ pub async fn recount<C: Counts>(app: &App, sweep: &mut Sweep, before: DateTime) 
             Err(error) => return sweep.note("list", Err(error)),
         };
         let (dirty, unreadable_until) = sweep.readable(page);
-        // Those that can't be read stay at the front.
+        // Records that can't be read stay at the front, so the next page begins behind them.
         match unreadable_until.filter(|next| dirty.is_empty() && *next > from) {
             Some(next) if read_since.elapsed() < PASS => from = next,
             _ => break dirty,

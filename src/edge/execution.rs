@@ -144,7 +144,7 @@ impl Edge {
             let polled = read_bytes::polled(&mut count, || responses.poll_next_unpin(task));
             match polled {
                 Poll::Ready(Some(response)) => {
-                    // What was read for the response isn't kept any longer.
+                    // The documents that were read for the response are dropped now.
                     count = limits.read_bytes.count(client, false);
                     let mut response = errors::finish(response, &id);
                     progress.add_missed_to(&mut response);
@@ -158,7 +158,7 @@ impl Edge {
                 }
                 Poll::Pending => {
                     if progress.has_waited() {
-                        // What it has read before is no part of the next response.
+                        // Documents that it has read before are no part of the next response.
                         count = limits.read_bytes.count(client, false);
                         observed.accepted(&id);
                     }

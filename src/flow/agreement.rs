@@ -1,7 +1,8 @@
 //! What gateways state of the settings that must be the same in all gateways on a database: a digest of each.
 //!
-//! A statement is a lease that only its gateway takes, and takes again at intervals. A gateway that is stopped withdraws its
-//! statement. That of one that has ended otherwise runs out on the server's clock; a gateway that states its own settings removes it.
+//! A statement is a lease that only its gateway takes, and takes again at intervals. A gateway that is stopped removes its
+//! statement. The statement of a gateway that was killed runs out on the server's clock. Then the next gateway that states its
+//! own settings removes it.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -265,8 +265,8 @@ impl Page {
     }
 
     /// Like [`Self::connection`], of a list that is read forwards and whose requests examine a bounded number of documents. `end` are
-    /// the sort keys of the place where the read ended, if it ended before the page was full. What stands there may be hidden from
-    /// the caller, so the cursor doesn't reveal them.
+    /// the sort keys of the place where the read ended, if it ended before the page was full. The document there may be hidden from
+    /// the caller, so the cursor doesn't reveal the keys.
     pub fn bounded<T, N: OutputType>(
         &self,
         app: &App,

@@ -38,8 +38,8 @@ impl Progress {
         context.data_opt::<Arc<Self>>().cloned().unwrap_or_default()
     }
 
-    /// Notes that the subscription has been accepted and waits for an event. What it has read until now is no longer counted,
-    /// so each subscription that reads has to call it.
+    /// Notes that the subscription has been accepted and waits for an event. From then on the documents that it has read before
+    /// aren't counted any more, so each subscription that reads has to call this.
     pub fn wait(&self) {
         self.has_waited.store(true, Ordering::Relaxed);
     }

@@ -13,7 +13,7 @@ pub(super) fn read_from(file: &Path, start: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Maximum length in bytes of what is read of a log that has grown for long.
+/// Maximum number of bytes that are read of a long log.
 const END: u64 = 256 << 10;
 
 /// The text of the last whole lines of a log, from a position on.

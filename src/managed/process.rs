@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep};
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time limit for mongod to end after SIGTERM; the watchdog kills it after 10 s.
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
-/// Interval in which a mongod that is ready is looked at.
+/// Interval between two looks at whether a mongod that is ready still runs.
 const WATCH: Duration = Duration::from_millis(200);
 /// Interval in which the child process and the port are polled.
 pub(super) const POLL: Duration = Duration::from_millis(20);

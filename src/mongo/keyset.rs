@@ -11,9 +11,9 @@ pub type SortKey = (&'static str, i32);
 /// `filter`, restricted to documents after the one with these `values` of `keys`.
 ///
 /// If a field has one of several values (`$in`), the list consists of a range of an index for each of them, which the server merges
-/// in order. It does so only if all documents of such a range are beyond the cursor by their first key; otherwise it reads all
-/// that follow the cursor, and sorts them. So the filter demands at least the first key of the cursor, and examines the documents
-/// that have just this key: few, if the key is a time.
+/// in order. It does so only if the filter bounds each range by the first key. Otherwise it reads all documents behind the cursor,
+/// and sorts them. So the filter demands at least the first key of the cursor. Then the server also examines the documents with
+/// just this key, which are few if the key is a time.
 pub fn beyond(filter: Document, keys: &[SortKey], values: &[Bson]) -> Document {
     // (a, b) > (x, y)  is  a > x  or  a = x and b > y; likewise for more keys.
     let branch = |depth: usize| {

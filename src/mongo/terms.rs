@@ -150,9 +150,9 @@ impl Typed {
         self.each().map(has).fold(Document::new(), both)
     }
 
-    /// Documents that may have a word which is one error away from the longest typed one. If that may be the beginning of a
-    /// word, which isn't one error away from the whole, they are followed by those of the longest complete word. Empty if no typed
-    /// word is corrected.
+    /// Filters of the documents that may have a typed word with one error, in the order in which they are tried. The first one is
+    /// that of the longest typed word. If this may be the beginning of a word, it can be more than one error away from the whole
+    /// word. Then the filter of the longest complete word is the second one. Empty if no typed word is corrected.
     fn near(&self) -> Vec<Document> {
         let corrected = || self.each().rev().filter(|typed| is_corrected(typed.word));
         let length = |typed: &Word<'_>| typed.word.chars().count();
@@ -269,7 +269,7 @@ impl<T: Termed> Collection<T> {
                 limit: CANDIDATES,
                 projection: Some(projection.clone()),
                 hint: Some(Terms::BY_VARIANT.name),
-                // MongoDB takes zero for no limit.
+                // For MongoDB, zero means no limit.
                 time: Some(EXAMINING.saturating_sub(since.elapsed()).max(Duration::from_millis(1))),
                 ..List::default()
             };
@@ -282,7 +282,7 @@ impl<T: Termed> Collection<T> {
     }
 }
 
-/// Those of the documents that have the words of a text with at most one typing error each, those with the fewest errors first.
+/// The documents that have the words of a text with at most one typing error each, with the fewest errors first.
 fn corrected<T: Termed>(typed: &Typed, candidates: Vec<T>, limit: i64) -> Vec<Suggested<T>> {
     let compared = |mut found: T| {
         let (corrected, text) = typed.found_in(&found.take_terms()?)?;

@@ -96,8 +96,8 @@ pub(super) fn shown(cell: Cell, value: &Value, digits: u8) -> String {
     }
 }
 
-/// Characters that begin a formula, or stand before one. Some spreadsheets read the wide ones of East Asian keyboards as the
-/// others.
+/// Characters that begin a formula, or stand before one. Some spreadsheets read the wide forms of East Asian keyboards like the
+/// usual ones.
 const FORMULAS: [char; 11] =
     ['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 

@@ -83,7 +83,7 @@ impl Home {
         self.state.filled
     }
 
-    /// Records that the shop was filled with so many products.
+    /// Records that the shop was filled, and with how many products.
     pub(super) fn mark_filled(&mut self, products: u32) -> Result<(), Failure> {
         (self.state.filled, self.state.products) = (true, Some(products));
         self.write()

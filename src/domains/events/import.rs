@@ -96,7 +96,7 @@ pub async fn remember(app: &App, position: &ImportDocument) -> Result<(), Error>
 }
 
 /// Notes from where to where the next lines of a log are counted together, if that much is imported of it. A repeat after an
-/// interruption then counts the same lines together. `position` is what was known of the log before. Returns `false` if another
+/// interruption then counts the same lines together. `position` is the state of the log as read before. Returns `false` if another
 /// import has gone on with the log, or counts other lines together.
 ///
 /// # Errors

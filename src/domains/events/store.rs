@@ -47,15 +47,15 @@ pub(super) async fn remember(app: &App, position: &ImportDocument) -> Result<(),
     }
 }
 
-/// Notes the end of the batch that is counted next. Returns whether it did: what is imported of the log ends where the batch
-/// begins, or where it was known to end, and no other import has noted another end. `position` is what was known of the log
-/// before.
+/// Notes the end of the batch that is counted next, and returns whether it did. The guard: the imported part of the log ends where
+/// the batch begins, or where `position` says, and no other import has noted another end. `position` is the state of the log's
+/// import as it was read before.
 pub(super) async fn plan(
     app: &App,
     position: &ImportDocument,
     [begin, end]: [i64; 2],
 ) -> Result<bool, Error> {
-    // What was known may be within a line whose end wasn't written yet.
+    // The end in `position` may be within a line whose end wasn't written yet.
     let ends = vec![Bson::Null, end.into(), position.planned.into()];
     let guard = doc! {
         "_id": &position.id,
@@ -69,7 +69,7 @@ pub(super) async fn plan(
     if position.done != begin {
         return Ok(false);
     }
-    // There is none, unless another import was faster.
+    // The log has no document yet, unless another import was faster.
     let first = ImportDocument { planned: Some(end), ..position.clone() };
     match imports(app).insert(first).await {
         Outcome::Applied(()) => Ok(true),

@@ -69,7 +69,8 @@ impl World {
         }
     }
 
-    /// `elements` are what leaves and what arrives, by the try of its move. What has no mark would never be given or undone.
+    /// `elements` are the tries of the moves by which things leave and arrive. Without a mark of its try, a thing would never be
+    /// given, and its move never undone.
     fn enter_marks<'a>(
         &mut self,
         holder: &str,

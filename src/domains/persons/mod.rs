@@ -12,8 +12,8 @@
 //! finishes an interrupted one with the same pseudonym, and two runs at once have the same pseudonym too. Each change
 //! is one command on one document. Its filter names what was read, so a repeated run finds nothing. A document with an
 //! unfinished flow, such as a cart that is being checked out, is left to the next run, because the flow would write the
-//! subject again. So would a job that computes documents from others, such as the roll-up of sessions: before its documents are
-//! erased, the run waits for the lease of the job, and what it computed them from is erased before.
+//! subject again. So would a job that computes documents from others, such as the roll-up of sessions. So the run
+//! first erases the documents from which the job computes. Then it waits for the lease of the job, and erases the computed ones.
 //!
 //! A room that is switched off may have documents of the person. They are left to a run in which it is on, and the erasure
 //! isn't finished before: so that run puts the same pseudonym into them as stands in the documents of the other rooms.
@@ -200,7 +200,7 @@ fn copies(room: &'static Room, collection: &str) -> Vec<&'static str> {
     fields.filter_map(|field| field.path.split_once("[]")).map(|(list, _)| list).collect()
 }
 
-/// Removes from a whole document of a collection what an export leaves out of it, because others keep it from the person.
+/// Removes the fields from a whole document of a collection that an export leaves out, because others keep them from the person.
 pub fn leave_out(collection: &str, document: &mut mongodb::bson::Document) {
     for (_, declared) in declarations() {
         let subjects = declared.subjects().filter(|_| declared.collection == collection);

@@ -128,7 +128,7 @@ async fn a_page_that_ignores_the_time_comes_to_an_end() {
 
 #[tokio::test]
 async fn items_that_cant_be_read_hold_up_no_others() {
-    // Most of a time can't be read, and there are more of them than a page has.
+    // Most items of one time can't be read, and there are more of these than a page has.
     let all: Vec<i64> = (10..35).collect();
     let page = |from: DateTime, limit: i64| {
         let rest = all.iter().copied().filter(|item| time_of(*item) >= from);

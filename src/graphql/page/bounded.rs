@@ -10,8 +10,8 @@ use async_graphql::{
 use super::Connection;
 
 /// A page whose request examined a bounded number of documents. It may have ended before it was full, even without any element.
-/// Then `hasNextPage` is true, and `endCursor` is the place where the next page goes on. The library takes that cursor from the
-/// last element alone.
+/// Then `hasNextPage` is true, and the next page goes on at `endCursor`. The library's own connection takes `endCursor` only
+/// from the last element.
 ///
 /// In the schema it is the same type as [`Connection`]. A list of these elements has one of the two.
 pub struct BoundedConnection<N: OutputType> {
@@ -22,8 +22,8 @@ pub struct BoundedConnection<N: OutputType> {
 }
 
 impl<N: OutputType> BoundedConnection<N> {
-    /// A page that ended early at the cursor `end`, if there is one. The last element has the same cursor, because `endCursor` is
-    /// its cursor for clients.
+    /// A page that ended early at the cursor `end`, if there is one. The last element gets the same cursor, because clients
+    /// take `endCursor` for that of the last element.
     pub(super) fn new(mut page: Connection<N>, end: Option<String>) -> Self {
         if let Some(end) = &end {
             page.has_next_page = true;

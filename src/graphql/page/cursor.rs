@@ -64,8 +64,8 @@ fn read(bytes: &[u8], signature: &str, ids: &Ids) -> Option<Vec<Bson>> {
     keys_of(RawDocument::from_bytes(&decrypted).ok()?)
 }
 
-/// The sort keys of a cursor that can be read. Nothing that is nested is descended into: a client can nest it so deeply that
-/// the stack overflows, which ends the process.
+/// The sort keys of a cursor that can be read. Nested values aren't decoded, because a client can nest them so deeply that the
+/// stack overflows, which ends the process.
 fn keys_of(cursor: &RawDocument) -> Option<Vec<Bson>> {
     cursor.get_array("keys").ok()?.into_iter().map(|key| comparable(key.ok()?)).collect()
 }

@@ -47,11 +47,11 @@ pub struct Subjects {
     pub are_copies: bool,
     /// Documents that an export has although they don't hold the subject.
     pub owned: Option<Owned>,
-    /// Paths of fields that are others' matter, and that the person doesn't see elsewhere. An export leaves them out of a whole
-    /// document.
+    /// Paths of fields that others keep from the person, who doesn't see them elsewhere either. An export leaves them out of a
+    /// whole document.
     pub untold: &'static [&'static str],
-    /// Name of the lease whose holder computes the documents from those of the declarations before. It may have read them
-    /// before they were erased.
+    /// Name of the lease whose holder computes the documents from those of the declarations before. The holder may have read
+    /// these before they were erased.
     pub computed_under: Option<&'static str>,
 }
 

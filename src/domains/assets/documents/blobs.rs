@@ -25,7 +25,7 @@ document! {
         + gridfs::FILES,
     }
 
-    /// The fields by which the search for blobs that no asset names knows one. It reads files of any shape.
+    /// The fields that the search for unnamed blobs reads. It reads files of any shape, also those of other tools.
     pub(crate) struct BlobHead {
         pub(crate) id as "_id": ObjectId,
         #[serde(default)]

@@ -46,7 +46,7 @@ type Placed = (Vec<Bson>, StoredProduct);
 pub async fn list(cx: Cx<'_>, by: ProductsBy, paging: Paging) -> Result<(Page, Vec<Placed>)> {
     let app = cx.app;
     let list = format!("products {by:?}");
-    // Of the others as many products are examined as are listed, and the text is ranked with a limit of its own.
+    // The other lists examine as many products as they return. Text search has a time limit of its own.
     let examines_more = matches!(
         by,
         ProductsBy::Where(_)

@@ -85,7 +85,7 @@ pub async fn remove_comment(
     .await
 }
 
-/// Drives the change of a comment of which `may` is true, in the store where it can be changed. It takes its mark from the
+/// Drives the change of a comment for which `may` is true, in the store where it can be changed. It takes its mark from the
 /// share of `author`, if that is given. `changed` returns the comment after the change, or `None` if it was changed before.
 async fn change<U: From<NotFound>>(
     cx: Cx<'_>,

@@ -25,8 +25,8 @@ use crate::graphql::{prelude::*, shares::share};
 pub(super) const TEXT: usize = 4_000;
 /// Maximum depth of a thread: a sort key has about 25 bytes for each level.
 pub const LEVELS: usize = 250;
-/// Maximum number of marks of a discussion, of which each author has a share. It is checked before a mark is written, so
-/// concurrent attempts may exceed it by a few.
+/// Maximum number of marks of a discussion. Each author has a share of it. It is checked before a mark is written, so concurrent
+/// attempts may exceed it by a few.
 const MARKS: usize = 1_000;
 /// Maximum length of a slug: a name of 32 characters for each level.
 const SLUG: usize = LEVELS * 33;

@@ -127,11 +127,11 @@ pub(super) async fn followed(cx: Cx<'_>, own: &str) -> Result<Vec<EdgeDocument>>
     Ok(found)
 }
 
-/// Number of authors whose posts one command reads. MongoDB merges the posts of up to 200 values in order
-/// (`internalQueryMaxScansToExplode`); of more it reads all posts, and sorts them.
+/// Number of authors whose posts one command reads. MongoDB merges the posts of up to 200 authors in order
+/// (`internalQueryMaxScansToExplode`). With more authors it reads all of their posts, and sorts them.
 const AUTHORS: usize = 100;
 
-/// The newest posts of these authors, as [`list_merged`] reads them, of however many.
+/// The newest posts of any number of authors, as [`list_merged`] reads them.
 async fn newest(
     cx: Cx<'_>,
     authors: &[&str],
@@ -149,14 +149,14 @@ async fn newest(
     Ok(found)
 }
 
-/// The time from which on so many posts of these authors are, of however many authors; `None` if there are fewer posts.
+/// The time from which on any number of authors have about `number` posts; `None` if they have fewer.
 async fn time_of(
     cx: Cx<'_>,
     authors: &[&str],
     times: (DateTime, &Until),
     number: usize,
 ) -> Result<Option<DateTime>> {
-    // Each command has its part of the number. The time is the one from which on all of them have looked.
+    // Each command takes a part of the number. From the latest of their times on, all commands have examined the posts.
     let part = number / authors.len().div_ceil(AUTHORS).max(1);
     let read = authors.chunks(AUTHORS).map(|some| time_of_merged(&cx, some, times, part));
     let found: Vec<Option<DateTime>> = try_join_all(read).await?;
@@ -168,16 +168,16 @@ async fn time_of(
 pub(super) struct Merged {
     /// The posts, the newest first.
     pub(super) posts: VecDeque<Shown>,
-    /// Set if the read ended before it found enough posts: the time from which on `posts` are all that are visible.
+    /// The time from which on `posts` has all visible posts, if the read ended before it found enough of them.
     pub(super) since: Option<DateTime>,
 }
 
 /// The posts of the followed authors that the caller may see after the position of the page. Posts from before the caller
 /// followed the author are left out.
 ///
-/// If the first command finds posts that the caller may not see, the next ones leave them out. The server examines them, but no
-/// more than [`examined`], and others of the millisecond of the last one. A time alone is then the end of the read, so that the
-/// next page goes on at another one, however many posts a millisecond has.
+/// If the first command finds posts that the caller may not see, the next ones leave them out. The server examines at most as many
+/// posts as [`examined`] says, and the others of the millisecond of the last one. Then the end of the read is a time without a post.
+/// So the next page begins at another millisecond, however many posts one has.
 pub(super) async fn merged(
     cx: Cx<'_>,
     viewer: &Viewer,
@@ -230,7 +230,8 @@ pub(super) async fn merged(
             (seen, reached) = (Some(visible), time);
             since = time.map_or(since, |time| since.max(time));
         } else {
-            // Posts from before the caller followed their authors are left out only here. Few commands read them all.
+            // Only here are the posts left out that are older than the caller's edge to their author. The limit doubles, so few
+            // commands read past them.
             limit = limit.saturating_mul(2);
         }
     }

@@ -80,8 +80,8 @@ impl Batch for Task {
             }
             Self::Refresh { post, .. } => {
                 let found = posts(app).get_part_settled(&post, PostDocument::PART).await?;
-                // The job of another version has written this one too. Many changes of one post would otherwise write to all
-                // of its copies as often.
+                // If no version is due, the job of another one has written this one too. Otherwise each of many changes of a post
+                // would write to all of its copies.
                 if found.as_ref().is_none_or(|post| post.due.is_some()) {
                     write_copies(app, &post, found).await?;
                 }

@@ -26,11 +26,11 @@ use crate::{graphql::prelude::*, join::try_join_all};
 const PAGES: i64 = 2;
 /// Least number of posts that a request examines before it ends a page early.
 const EXAMINED: usize = 500;
-/// A stored page counts as this many posts, in addition to its own: all of them may have been deleted.
+/// A stored page counts as this many posts in addition to its own posts, because all of these may have been deleted.
 const PAGE: usize = 5;
 
-/// Number of posts that a request examines for a page before it ends the page early: of the posts in the feed, and of those that
-/// are merged in.
+/// Number of posts that a request examines for a page before it ends the page early. It holds for the posts in the feed, and again
+/// for the posts that are merged in.
 pub(super) fn examined(page: &Page) -> usize {
     page.wanted().saturating_mul(10).max(EXAMINED)
 }
@@ -193,8 +193,8 @@ impl Entry<'_> {
 
 /// A page of a list of posts. `pages` are the first ones of the feed; `merged` are put among their copies.
 ///
-/// If the caller may see few of many posts, the page ends early: after so many posts, or after stored pages of so many bytes. The
-/// place is a time alone, that of no post: all posts of the time from it on were examined, or all of a stored page.
+/// If the caller may see few of many posts, the page ends early: after so many posts, or after stored pages of so many bytes. Its
+/// end is then a time, not a post: all posts from that time on were examined, or all posts of a stored page.
 async fn read(
     cx: Cx<'_>,
     viewer: &Viewer,
@@ -220,7 +220,7 @@ async fn read(
             while merged.posts.front().is_some_and(|post| post.at >= from) {
                 entries.extend(merged.posts.pop_front().map(Entry::Merged));
             }
-            // Older posts wait for the next page: others may be merged in among them.
+            // Older posts are left to the next page, because others may be merged in among them.
             let since = merged.since.filter(|since| *since >= from);
             if let Some(since) = since {
                 entries.retain(|entry| entry.place().0 >= since);

@@ -156,8 +156,8 @@ pub(in super::super) fn seen_by(user: &str, edges: &[EdgeDocument]) -> Document 
 /// The order of the posts that news merge in, the newest first.
 const MERGED: [SortKey; 2] = [("shown.at", -1), ("shown.id", -1)];
 
-/// Filter of the posts of these authors that news merge in, from `since` on and up to `until`. With `seen`, those that fit this
-/// filter too.
+/// Filter of the posts of these authors that news merge in, from `since` on and up to `until`. With `seen`, the posts also match
+/// that filter.
 fn merged(
     authors: &[&str],
     (since, until): (DateTime, &Until),
@@ -175,7 +175,7 @@ fn merged(
     }
 }
 
-/// The newest posts that [`merged`] finds. With `seen` there may be many others between them.
+/// The newest posts that [`merged`] finds. With `seen`, the server may examine many others between them.
 pub(in super::super) async fn list_merged(
     app: &App,
     authors: &[&str],
@@ -195,7 +195,8 @@ pub(in super::super) async fn list_merged(
     posts(app).list(list).await
 }
 
-/// The time of the last one of so many posts of these authors, whether visible or not; `None` if there are fewer.
+/// The time of the post at position `number` among the newest posts of these authors, whether visible or not; `None` if there are
+/// fewer.
 pub(in super::super) async fn time_of_merged(
     app: &App,
     authors: &[&str],

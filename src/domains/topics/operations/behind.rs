@@ -1,4 +1,4 @@
-//! Reads of messages before the windows. They have a bound that all subscribers of a gateway share.
+//! Reads of messages before the windows. All subscribers of a gateway share a bound on them.
 //!
 //! A socket that waits for its client polls none of its subscriptions. So each read has a task of its own, and a turn that
 //! ends with the read, whether the subscriber takes the messages or not. The bytes of those that aren't taken are
@@ -19,9 +19,9 @@ use crate::{
     graphql::shares::{Client, Permit, Shares, Turns},
 };
 
-/// Number of reads that this gateway has under way at once, of which each client has a share. The others wait in their order.
+/// Number of reads that this gateway has under way at once. Each client has a share of it. Further reads wait in their order.
 const READS: usize = 8;
-/// Bytes of the messages that were read and that the subscribers haven't taken yet. Each client has a share.
+/// Maximum number of bytes of messages that were read and that the subscribers haven't taken yet. Each client has a share.
 const UNTAKEN: usize = 32 << 20;
 /// Time for which a read keeps its turn if there is no room for its messages. Subscribers whose sockets don't wait take them
 /// sooner.
@@ -37,13 +37,13 @@ pub(super) struct Behind {
 type Slot<T> = Arc<Mutex<Option<(T, Option<Permit>)>>>;
 
 impl Behind {
-    /// None yet; each client has this share.
+    /// No reads yet. Each client has this share of the limits.
     pub(super) fn of(percent: usize) -> Self {
         Self { turns: Turns::of(READS, percent), untaken: Shares::of(UNTAKEN, percent) }
     }
 
-    /// Reads in a turn of the client. `read` also returns the size of what it has read, in bytes. What the subscriber doesn't
-    /// take in time is dropped if there is no room for it; then it is read again.
+    /// Reads in a turn of the client. `read` also returns the size of what it has read, in bytes. Messages that
+    /// the subscriber doesn't take in time are dropped if there is no room for them. Then they are read again.
     ///
     /// # Errors
     /// `Internal`, if the task panics.
@@ -105,12 +105,12 @@ mod tests {
     use super::*;
     use crate::graphql::shares::Clients;
 
-    /// One turn, and room for so many bytes.
+    /// Reads with one turn, and room for this number of bytes.
     fn behind(bytes: usize) -> Arc<Behind> {
         Arc::new(Behind { turns: Turns::of(1, 100), untaken: Shares::of(bytes, 100) })
     }
 
-    /// The first of two clients never polls again after it has come for its read. The second one gets its own.
+    /// Number of reads for two clients. The first one never polls again after it has begun its read; the second one gets its own.
     async fn reads_beside_a_stuck_one(bytes: usize) -> usize {
         let (behind, clients) = (behind(bytes), Clients::default());
         let client = |last| clients.at(Ipv4Addr::new(127, 0, 0, last).into());

@@ -82,6 +82,10 @@ pub(super) async fn serve(
         .config()
         .background
         .then(|| tokio::spawn(background::run(app.clone(), stop.child_token())));
+    let counts = app
+        .config()
+        .background
+        .then(|| tokio::spawn(background::recount(app.clone(), stop.child_token())));
     let workers = app
         .config()
         .background
@@ -104,9 +108,12 @@ pub(super) async fn serve(
             "a sweep was still running after the grace period; the next gateway continues it"
         );
     }
-    // One only reads, and what the other writes runs out.
+    // One only reads, what another writes runs out, and what isn't counted stays dirty.
     versions.abort();
     settings.abort();
+    if let Some(counts) = counts {
+        counts.abort();
+    }
     operators.end().await;
 }
 

@@ -2,15 +2,22 @@
 
 use docgate::{
     background,
+    config::Config,
     domains::{self, ROOMS},
 };
 use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{ask, music};
 use crate::{
     catalog::{self, change, create, person},
-    support::{Client, Gateway, commands, cuts, direct::in_time, proxy::Cut, short_bounds},
+    support::{
+        Client, Gateway, commands, cuts,
+        direct::in_time,
+        proxy::{Cut, Seen},
+        short_bounds, until,
+    },
 };
 
 const FACETS: &str = "query($path: String!) { category(by: { path: $path }) { facets {
@@ -403,6 +410,70 @@ async fn a_count_that_fails_goes_behind_the_others() {
     assert!(failed.get_datetime("dirtyAt").is_ok_and(|at| at.timestamp_millis() > 2_000));
     follow(&gateway).await;
     assert_eq!(total(&gateway, "/film").await, 1);
+    gateway.assert_sound().await;
+}
+
+/// The count of a large category takes minutes, and the flows of other rooms are swept meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn sweeps_go_on_while_a_category_is_counted() {
+    let gateway = Gateway::behind_proxy(|config| config.sweep_millis = 20).await;
+    let merchant = gateway.merchant();
+    let [_, jazz, _, film] = music(&gateway).await;
+    create(&merchant, thing("a", 100, &[], &[&jazz])).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let is_count = |seen: &Seen| seen.collection == "products" && seen.command == "aggregate";
+    let mut count = proxy.meet(is_count);
+    let stop = CancellationToken::new();
+    let sweeps = tokio::spawn(background::run(gateway.app.clone(), stop.clone()));
+    let counts = tokio::spawn(background::recount(gateway.app.clone(), stop.clone()));
+    count.arrived().await;
+    create(&merchant, thing("b", 100, &[], &[&film])).await;
+    let stored = gateway.raw("categoryFacets");
+    until("the sweep follows", async || {
+        stored.find_one(doc! { "_id": "/film" }).await.expect("read").is_some()
+    })
+    .await;
+    assert_eq!(total(&gateway, "/music").await, 0, "the count is still held up");
+    count.end();
+    until("both are counted", async || {
+        total(&gateway, "/music").await == 1 && total(&gateway, "/film").await == 1
+    })
+    .await;
+    stop.cancel();
+    sweeps.await.expect("no panic");
+    counts.await.expect("no panic");
+    gateway.assert_sound().await;
+}
+
+/// Another gateway doesn't count the same meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_count_keeps_its_lease() {
+    let often = |config: &mut Config| {
+        short_bounds(config);
+        config.sweep_millis = 20;
+    };
+    let gateway = Gateway::behind_proxy(often).await;
+    let [_, jazz, ..] = music(&gateway).await;
+    create(&gateway.merchant(), thing("a", 100, &[], &[&jazz])).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let is_count = |seen: &Seen| seen.collection == "products" && seen.command == "aggregate";
+    let mut count = proxy.meet(is_count);
+    let stop = CancellationToken::new();
+    let sweeps = tokio::spawn(background::run(gateway.app.clone(), stop.clone()));
+    let counts = tokio::spawn(background::recount(gateway.app.clone(), stop.clone()));
+    count.arrived().await;
+    let leases = gateway.raw("leases");
+    let until_when = async || {
+        let lease = leases.find_one(doc! { "_id": "counts" }).await.expect("read");
+        *lease.expect("a lease").get_datetime("until").expect("a time")
+    };
+    let first = until_when().await;
+    until("the lease is kept", async || until_when().await > first).await;
+    count.end();
+    until("it is counted", async || total(&gateway, "/music").await == 1).await;
+    stop.cancel();
+    sweeps.await.expect("no panic");
+    counts.await.expect("no panic");
     gateway.assert_sound().await;
 }
 

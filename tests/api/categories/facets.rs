@@ -492,13 +492,25 @@ async fn a_check_compares_with_a_recount_and_a_repair_counts_again() {
     let report = in_time(async || domains::check_each(&gateway.app, rooms.clone()).await).await;
     let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
     assert_eq!(broken.len(), 1, "{broken:#?}");
+    let found = &broken[0].1;
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(found[1].starts_with("/music/jazz has products"), "{found:#?}");
     let repaired = gateway.repair().await;
     assert_eq!(repaired, ["the facets of /music", "the facets of /music/jazz"]);
     assert!(gateway.repair().await.is_empty());
     assert_eq!(total(&gateway, "/music").await, 1);
     assert_eq!(total(&gateway, "/music/jazz").await, 1);
-    // Without any of the documents all are counted.
+    // Without any of the documents all are counted. A product that a version without facets has stored has none to miss.
     stored.delete_many(doc! {}).await.expect("removed");
+    let unmarked = doc! { "$unset": { "facets": 1 } };
+    let products = gateway.raw("products");
+    let before = products.find_one(doc! { "_id": "a" }).await.expect("read").expect("a product");
+    products.update_one(doc! { "_id": "a" }, unmarked).await.expect("changed");
+    gateway.assert_sound().await;
+    products.replace_one(doc! { "_id": "a" }, before).await.expect("changed");
+    let report = in_time(async || domains::check_each(&gateway.app, rooms.clone()).await).await;
+    let found: usize = report.rules.iter().map(|(_, broken)| broken.len()).sum();
+    assert_eq!(found, 2, "{report:#?}");
     let repaired = gateway.repair().await;
     assert_eq!(repaired, ["the facets of /music", "the facets of /music/jazz"]);
     assert_eq!(total(&gateway, "/music").await, 1);

@@ -1,16 +1,16 @@
-//! Runs the sweeps of the rooms, in one gateway at a time, and the rooms' own jobs, in every gateway. Follows the versions
-//! of documents that are in force, and compares the gateway's settings with those of the others.
+//! Runs the sweeps of the rooms and, beside them, their counts, each in one gateway at a time, and the rooms' own jobs, in every
+//! gateway. Follows the versions of documents that are in force, and compares the gateway's settings with those of the others.
 
 mod settings;
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::App,
     domains::{
-        self, Room,
+        self, Room, SweepFn,
         queue::{self, operations::Limits},
         switched_on,
     },
@@ -28,7 +28,27 @@ pub struct Swept {
     pub finished: u64,
 }
 
-/// Runs every sweep once, in the order in which flows depend on each other.
+/// What a pass runs of each room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runs {
+    /// Its sweep.
+    Sweep,
+    /// Its counts.
+    Recount,
+    /// Its sweep, then its counts.
+    Both,
+}
+
+impl Runs {
+    /// What it runs of a room, in this order.
+    fn of(self, room: &Room) -> Vec<SweepFn> {
+        let sweep = room.sweep.filter(|_| self != Self::Recount);
+        let recount = room.recount.filter(|_| self != Self::Sweep);
+        sweep.into_iter().chain(recount).collect()
+    }
+}
+
+/// Runs every sweep once, with the counts behind it, in the order in which flows depend on each other.
 ///
 /// # Errors
 /// The first error; the other sweeps were still tried.
@@ -36,7 +56,7 @@ pub async fn sweep_all(app: &App) -> Result<Swept, Error> {
     sweep_each(app, switched_on(app.config())).await
 }
 
-/// Runs the sweeps of these rooms once, in this order.
+/// Runs the sweeps of these rooms once, each with the counts behind it, in this order.
 ///
 /// # Errors
 /// The first error; the other sweeps were still tried.
@@ -44,12 +64,13 @@ pub async fn sweep_each(
     app: &App,
     rooms: impl Iterator<Item = &'static Room>,
 ) -> Result<Swept, Error> {
-    sweep_rooms(app, rooms, |_, sweep| sweep).await
+    run_rooms(app, Runs::Both, rooms, |_, sweep| sweep).await
 }
 
-/// Like [`sweep_each`], with each pass as `limited` returns it.
-async fn sweep_rooms(
+/// Like [`sweep_each`], of what is to be run, with each pass as `limited` returns it.
+async fn run_rooms(
     app: &App,
+    runs: Runs,
     rooms: impl Iterator<Item = &'static Room>,
     limited: impl Fn(&'static Room, Sweep) -> Sweep,
 ) -> Result<Swept, Error> {
@@ -57,14 +78,18 @@ async fn sweep_rooms(
     let attempt = app.begin().await?;
     let mut failed = None;
     for room in rooms {
-        if room.sweep.is_none() {
+        let parts = runs.of(room);
+        if parts.is_empty() {
             continue;
         }
         let metrics = app.metrics().sweeps();
         let pass = limited(room, Sweep::begin(&attempt, app.bounds()));
-        match sweep_from(app, room, pass).await {
+        match run_from(app, room, &parts, pass).await {
             Ok(finished) => {
-                metrics.passed(room.name, finished);
+                // A room whose counts succeed may still fail to finish its flows.
+                if runs != Runs::Recount {
+                    metrics.passed(room.name, finished);
+                }
                 total.finished += finished;
             }
             Err(error) => {
@@ -82,18 +107,23 @@ async fn sweep_rooms(
     failed.map_or(Ok(total), Err)
 }
 
-/// Runs the sweep of one room, and returns the number of flows that it finished.
+/// Runs the sweep of one room with its counts, and returns the number of flows that it finished.
 ///
 /// # Errors
 /// The first error; the other flows were still tried.
 pub async fn sweep_room(app: &App, room: &Room) -> Result<u64, Error> {
     let attempt = app.begin().await?;
-    sweep_from(app, room, Sweep::begin(&attempt, app.bounds())).await
+    run_from(app, room, &Runs::Both.of(room), Sweep::begin(&attempt, app.bounds())).await
 }
 
-/// Runs the sweep of one room for flows that are old enough at the beginning of the pass.
-async fn sweep_from(app: &App, room: &Room, mut sweep: Sweep) -> Result<u64, Error> {
-    if let Some(run) = room.sweep {
+/// Runs the sweep or the counts of one room for flows that are old enough at the beginning of the pass.
+async fn run_from(
+    app: &App,
+    room: &Room,
+    parts: &[SweepFn],
+    mut sweep: Sweep,
+) -> Result<u64, Error> {
+    for run in parts {
         run(app, &mut sweep).await;
     }
     app.metrics().sweeps().passed_over(room.name, sweep.unreadable());
@@ -151,6 +181,29 @@ pub async fn run(app: App, stop: CancellationToken) {
     }
 }
 
+/// Counts again until `stop` what the sweeps have marked as dirty. The count of a large category can take minutes, which no flow
+/// may wait for. So it goes on beside the sweeps, and is dropped at `stop`: what wasn't counted stays dirty.
+pub async fn recount(app: App, stop: CancellationToken) {
+    let pause = Duration::from_millis(app.config().sweep_millis);
+    while !stop.is_cancelled() {
+        let counted = tokio::select! {
+            () = stop.cancelled() => return,
+            counted = pass_of_counts(&app) => counted,
+        };
+        if let Err(error) = counted {
+            tracing::warn!(
+                event = "recount_pass_failed",
+                ?error,
+                "a pass of the counts failed; it is retried"
+            );
+        }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
 /// Maximum number of the rooms' own jobs that a gateway does at once, and the length of their leases.
 const WORKERS: Limits = Limits { jobs: 8, lease: Duration::from_secs(60) };
 
@@ -166,11 +219,34 @@ async fn pass(app: &App) -> Result<(), Error> {
     let Some(lease) = lease else { return Ok(()) };
     // A pass without an end would let the lease run out, and keep a shutdown waiting.
     let limited = |room: &'static Room, sweep: Sweep| sweep.limited(room.name, app.shared());
-    let swept = sweep_rooms(app, switched_on(app.config()), limited).await;
+    let swept = run_rooms(app, Runs::Sweep, switched_on(app.config()), limited).await;
     // The lease is released even if a sweep failed: correctness never depends on it.
     lease.release().await.decided()?;
     if let Swept { finished: 1.. } = swept? {
         tracing::info!(event = "sweep_pass_finished", "sweeps finished interrupted work");
     }
     Ok(())
+}
+
+async fn pass_of_counts(app: &App) -> Result<(), Error> {
+    let (attempt, bounds) = (app.begin().await?, app.bounds());
+    let holder = app.name().to_owned();
+    let lease = Lease::acquire(app.collection(), "counts", holder, &attempt, bounds).await?;
+    let Some(mut lease) = lease else { return Ok(()) };
+    let counted = {
+        let rooms = switched_on(app.config());
+        let mut counting = pin!(run_rooms(app, Runs::Recount, rooms, |_, sweep| sweep));
+        loop {
+            tokio::select! {
+                counted = &mut counting => break counted,
+                () = tokio::time::sleep(bounds.grace_period() / 2) => {}
+            }
+            // A count may take longer than the lease. If it isn't kept, another gateway may count the same, which does no harm.
+            if let Ok(attempt) = app.begin().await {
+                let _kept = lease.keep(&attempt, bounds).await;
+            }
+        }
+    };
+    lease.release().await.decided()?;
+    counted.map(|_swept| ())
 }

@@ -82,6 +82,10 @@ pub(super) async fn serve(
         .config()
         .background
         .then(|| tokio::spawn(background::run(app.clone(), stop.child_token())));
+    let counts = app
+        .config()
+        .background
+        .then(|| tokio::spawn(background::recount(app.clone(), stop.child_token())));
     let workers = app
         .config()
         .background
@@ -114,8 +118,11 @@ pub(super) async fn serve(
         }
     };
     tokio::join!(swept, withdrawn);
-    // It only reads.
+    // The first only reads, and what the second hasn't counted stays dirty.
     versions.abort();
+    if let Some(counts) = counts {
+        counts.abort();
+    }
     operators.end().await;
 }
 

@@ -1,6 +1,6 @@
 //! The sources of the configuration, and access to its database.
 
-use std::{path::PathBuf, time::Duration};
+use std::{future, path::PathBuf, pin::pin, time::Duration};
 
 use clap::Args;
 use mongodb::{Database, error::ErrorKind};
@@ -65,12 +65,27 @@ pub(super) async fn on_database<T>(
     config: &Config,
     work: impl AsyncFnOnce(Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    on_database_until(config, future::pending(), work).await
+}
+
+/// Like [`on_database`], for commands that end by themselves at a signal. If `stopped` completes before there is a primary, its result
+/// is the command's. `work` has to look for the signal itself.
+pub(super) async fn on_database_until<T>(
+    config: &Config,
+    stopped: impl Future<Output = Result<T, Failure>>,
+    work: impl AsyncFnOnce(Database) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let (uri, name) = (&config.mongodb_uri, &config.database);
-    let opened = connect::connect_watching(uri, "docgate", name).await;
+    let mut stopped = pin!(stopped);
+    let opened = tokio::select! {
+        opened = connect::connect_watching(uri, "docgate", name) => opened,
+        ended = &mut stopped => return ended,
+    };
     let (database, membership) = opened.map_err(|fault| unusable(&fault))?;
     let client = database.client().clone();
     let worked = async {
         tokio::select! {
+            ended = &mut stopped => return ended,
             waited = wait_for_primary(config, &database, PRIMARY_TIMEOUT) => waited?,
             () = membership.until_outside() => {
                 return Err(Failure::trouble(format!("no primary at {}. {NO_MEMBER}", hosts(uri))));

@@ -11,7 +11,7 @@ use self::{guests::Guest, output::Output};
 use super::{
     failure::Failure,
     gateway, logging,
-    options::{Source, on_database},
+    options::{Source, on_database, on_database_until},
     preconditions, terminal,
 };
 use crate::{
@@ -129,7 +129,11 @@ impl Export {
         self.whom.demand_room(&config)?;
         let stop = gateway::stop_on_signals()?;
         let mut output = Output::open(self.out)?;
-        let exported = on_database(&config, async |database| {
+        let interrupted = async {
+            stop.cancelled().await;
+            Err(Failure::trouble("interrupted"))
+        };
+        let exported = on_database_until(&config, interrupted, async |database| {
             let app = App::new(config.clone(), database);
             let export = async {
                 preconditions::database_is_in_use(&app).await?;

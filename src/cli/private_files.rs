@@ -3,7 +3,7 @@
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Opens a file for writing, and empties it if it exists. Pipes and devices stay as they are.
@@ -45,20 +45,93 @@ pub(super) fn create_new(path: &Path) -> io::Result<File> {
 }
 
 /// Replaces a file atomically, so that an interruption leaves the old or the new content. The new one is on disk before it gets
-/// the name, so this holds for a crash of the machine too. It is written beside the file, under a name that ends with `.new`.
+/// the name, and the name afterwards, so this holds for a crash of the machine too. It is written beside the file, under a name
+/// that ends with `.new`.
 ///
 /// # Errors
-/// It can't be written; the old content stays.
+/// It can't be written; the old content stays. If only its name can't be written to disk, a crash of the machine can bring the old
+/// content back.
 pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut next = path.as_os_str().to_owned();
-    next.push(".new");
-    let mut file = create(next.as_ref())?;
+    let next = beside(path);
+    let mut file = create(&next)?;
     file.write_all(content)?;
     file.sync_all()?;
-    fs::rename(&next, path)
+    fs::rename(&next, path)?;
+    sync_name(path)
 }
 
-/// Creates a folder and the missing ones above it. An existing folder stays as it is.
+/// The path at which the new content of a file is written.
+fn beside(path: &Path) -> PathBuf {
+    let mut next = path.as_os_str().to_owned();
+    next.push(".new");
+    next.into()
+}
+
+/// The new content of a file that exists, until it is complete. It is removed if it isn't finished.
+pub(super) struct Replacement {
+    path: PathBuf,
+    next: PathBuf,
+}
+
+impl Replacement {
+    /// Replaces the file by the new content, as [`replace`] does. A file that is a mount by itself can't be replaced, so the
+    /// content is copied into it.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub(super) fn finish(self) -> io::Result<()> {
+        options().open(&self.next)?.sync_all()?;
+        if fs::rename(&self.next, &self.path).is_err() {
+            io::copy(&mut File::open(&self.next)?, &mut create(&self.path)?)?;
+        }
+        sync_name(&self.path)
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        let _gone = fs::remove_file(&self.next);
+    }
+}
+
+/// Opens a file for writing as [`create`] does. The content of a file that exists stays until [`Replacement::finish`]. Links, pipes
+/// and devices, and files in a folder that takes no others, are written at once.
+///
+/// # Errors
+/// It can't be created, or it belongs to somebody else.
+pub(super) fn create_or_replace(path: &Path) -> io::Result<(File, Option<Replacement>)> {
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
+        let next = beside(path);
+        if let Ok(file) = create(&next) {
+            return Ok((file, Some(Replacement { path: path.to_owned(), next })));
+        }
+    }
+    Ok((create(path)?, None))
+}
+
+/// Writes the name of a file to disk, as far as its folder can be opened and the file system offers it.
+#[cfg(unix)]
+fn sync_name(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(folder) = File::open(folder.unwrap_or_else(|| Path::new("."))) else { return Ok(()) };
+    let unavailable = [
+        io::ErrorKind::InvalidInput,
+        io::ErrorKind::Unsupported,
+        io::ErrorKind::ReadOnlyFilesystem,
+    ];
+    folder.sync_all().or_else(
+        |fault| {
+            if unavailable.contains(&fault.kind()) { Ok(()) } else { Err(fault) }
+        },
+    )
+}
+
+#[cfg(not(unix))]
+fn sync_name(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Creates a folder and the missing ones above it, and writes its name to disk. An existing folder stays as it is.
 ///
 /// # Errors
 /// It can't be created.
@@ -66,7 +139,8 @@ pub(super) fn create_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
+    builder.recursive(true).create(path)?;
+    sync_name(path)
 }
 
 fn options() -> OpenOptions {
@@ -116,6 +190,17 @@ mod tests {
             (0o600, "newer".into())
         );
         assert!(create_new(&file).is_err(), "it exists");
+        let (mut next, replacement) = create_or_replace(&file).expect("opened");
+        next.write_all(b"newest").expect("written");
+        assert_eq!(fs::read_to_string(&file).expect("read"), "newer");
+        replacement.expect("one").finish().expect("replaced");
+        assert_eq!(
+            (mode(&file), fs::read_to_string(&file).expect("read")),
+            (0o600, "newest".into())
+        );
+        drop(create_or_replace(&file).expect("opened"));
+        assert_eq!(fs::read_to_string(&file).expect("read"), "newest", "it wasn't finished");
+        assert!(!beside(&file).exists());
         let other = below.join("other");
         create_new(&other).expect("created");
         assert_eq!(mode(&other), 0o600);

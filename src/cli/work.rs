@@ -18,7 +18,7 @@ use tokio::{
 use super::{
     failure::Failure,
     gateway, logging,
-    options::{Source, on_database},
+    options::{Source, on_database_until},
     preconditions,
 };
 use crate::{
@@ -83,7 +83,11 @@ impl Work {
         }
         let stop = gateway::stop_on_signals()?;
         let limits = Limits { jobs: self.jobs.into(), lease: Duration::from_secs(self.lease) };
-        on_database(&config, async |database| {
+        let stopped = async {
+            stop.cancelled().await;
+            Ok(ExitCode::SUCCESS)
+        };
+        on_database_until(&config, stopped, async |database| {
             let app = App::new(config.clone(), database);
             let queues = self.queue.iter().map(|queue| commands(queue, &self.exec)).collect();
             tracing::info!(

@@ -4,7 +4,7 @@
 //! The counts are never incremented. So two callers, a repeat or a cut can't count anything twice.
 //!
 //! ```text
-//!   a record changes     the sweep follows            the sweep counts
+//!   a record changes     the sweep follows           it is counted again
 //!   ───────────────▶ mark ───────────────▶ dirtyAt, changes + 1 ──────────────▶ counts, counted = changes
 //!    (one update)       of each of its counts
 //! ```
@@ -12,13 +12,14 @@
 //! 1. The update that changes a record also sets its mark.
 //! 2. The sweep marks all counts as dirty that the change may touch. Then it removes the mark of the record, unless the record
 //!    has changed since it was read. A later change keeps the mark.
-//! 3. The sweep counts again what is dirty. It writes the counts, guarded by a lower `counted`, and they stay dirty if
+//! 3. What is dirty is counted again. The counts are written, guarded by a lower `counted`, and they stay dirty if
 //!    `changes` has risen since it was read. The read of the records follows that of `changes`, which follows the change of the
 //!    record; so the counts include each change that led to the `changes` that was read.
 //!
-//! A pass of the sweep follows up to [`ROUNDS`] lists of records, and counts what has been dirty longest first. It begins no
-//! further count after [`PASS`], because other rooms wait for it. A count that fails goes behind the others that are due, so it
-//! doesn't keep them waiting if it fails each time.
+//! A pass of the sweep follows up to [`ROUNDS`] lists of records. A gateway counts beside its sweeps
+//! ([`Room::recount`](super::Room::recount)), because the count of a large category can take minutes. A pass of the counts counts what
+//! has been dirty longest first. It begins no further count of a room after [`PASS`], because the counts of other rooms wait for it.
+//! A count that fails goes behind the others that are due, so it doesn't keep them waiting if it fails each time.
 //!
 //! # The mark of a product
 //!
@@ -134,7 +135,7 @@ pub async fn recount<C: Counts>(app: &App, sweep: &mut Sweep, before: DateTime) 
     };
     let since = Instant::now();
     for counts in dirty {
-        // Other rooms wait for this one, so the rest is left to the next pass.
+        // The counts of other rooms wait for these, so the rest is left to the next pass.
         if since.elapsed() > PASS {
             return;
         }

@@ -73,6 +73,8 @@ pub struct Room {
     pub erase: Option<EraseFn>,
     /// Finishes or aborts flows that were interrupted, and removes what is no longer needed.
     pub sweep: Option<SweepFn>,
+    /// Counts again what its sweep has marked as dirty. In a gateway it runs beside the sweeps, because a count can take minutes.
+    pub recount: Option<SweepFn>,
     /// The queues of its own jobs, with their handlers; see [`Work::own`](super::queue::operations::Work::own).
     pub work: Option<fn() -> Vec<Work>>,
     /// Checks the invariants.
@@ -85,7 +87,7 @@ pub struct Room {
 pub(crate) type BoxedFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// See [`Room::faults`].
 pub type FaultsFn = fn(&Config) -> Vec<String>;
-/// See [`Room::sweep`].
+/// See [`Room::sweep`] and [`Room::recount`].
 pub type SweepFn = for<'a> fn(&'a App, &'a mut Sweep) -> BoxedFuture<'a, ()>;
 /// See [`Room::erase`].
 pub type EraseFn = for<'a> fn(&'a App, &'a mut Erasing) -> BoxedFuture<'a, Result<(), Error>>;
@@ -116,6 +118,7 @@ impl Room {
             personal: &[],
             erase: None,
             sweep: None,
+            recount: None,
             work: None,
             check: None,
             repair: None,

@@ -129,6 +129,21 @@ impl Lease {
         Ok(leases.insert(first).await.decided()?.map(|()| lease(None)))
     }
 
+    /// Keeps the lease until one grace period after the beginning of `attempt`. Returns `false` if it has ended.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; the lease may then be kept, but neither [`Self::release`] nor a later call finds it.
+    pub async fn keep(&mut self, attempt: &Attempt, bounds: Bounds) -> Result<bool, Error> {
+        let until = later(attempt.now(), bounds.grace_period());
+        let kept = doc! { "_id": &self.name, "holder": &self.holder, "until": until };
+        let keep = self.leases.guarded(self.mine(), doc! { "$set": { "until": until } });
+        let is_kept = keep.within(attempt).applied_if(kept).held().await?;
+        if is_kept {
+            self.until = until;
+        }
+        Ok(is_kept)
+    }
+
     /// Time up to which the work under the lease is done; `None` if it was never recorded.
     pub fn done(&self) -> Option<DateTime> {
         self.done

@@ -213,6 +213,48 @@ async fn reads_are_given_up_by_mongodb_too() {
     assert_eq!(limits, [Some(9_876), Some(9_876)]);
 }
 
+/// Lists that may examine many more documents than they return.
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_that_examine_many_documents_have_five_seconds() {
+    let gateway = Gateway::start().await;
+    let corner = |longitude, latitude| json!({ "longitude": longitude, "latitude": latitude });
+    let queries = [
+        (
+            "query($by: AssetsBy!) { assets(by: $by) { nodes { slug } } }",
+            json!({ "by": { "attributes": { "all": [
+                { "key": "rated", "exists": true }, { "key": "city", "eq": { "text": "Lisbon" } },
+            ] } } }),
+        ),
+        (
+            "query($by: ContentsBy!) { contents(by: $by) { nodes { id } } }",
+            json!({ "by": { "metadata": { "key": "colour", "value": { "text": "red" } } } }),
+        ),
+        (
+            "query($polygon: [GeoPointInput!]!) { theatersWithin(polygon: $polygon) { nodes { name } } }",
+            json!({ "polygon": [corner(1, 1), corner(2, 1), corner(2, 2)] }),
+        ),
+    ];
+    gateway.database.run_command(doc! { "profile": 2 }).await.expect("profiling");
+    for (query, variables) in queries {
+        gateway.anonymous().data(query, variables).await;
+    }
+    gateway.database.run_command(doc! { "profile": 0 }).await.expect("profiling");
+    let mut profile = gateway.raw("system.profile").find(doc! {}).await.expect("a profile");
+    let mut limits = Vec::new();
+    while profile.advance().await.expect("the next") {
+        let sent = profile.deserialize_current().expect("a document");
+        let collection = sent.get_str("ns").expect("a name").rsplit('.').next();
+        let collection = collection.unwrap_or_default().to_owned();
+        let limit = sent.get_document("command").expect("a command").get("maxTimeMS");
+        let limit = limit.and_then(|limit| limit.as_i64().or(limit.as_i32().map(i64::from)));
+        if ["assetEntries", "nodes", "theaters"].contains(&collection.as_str()) {
+            limits.push((collection, limit));
+        }
+    }
+    let each = ["assetEntries", "nodes", "theaters"].map(|name| (name.to_owned(), Some(5_000)));
+    assert_eq!(limits, each);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_has_a_rate() {
     let gateway = Gateway::with(|config| {

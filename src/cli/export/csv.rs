@@ -18,7 +18,9 @@ use crate::{
         failure::Failure,
         logging,
         options::{Source, on_database},
-        preconditions, private_files, terminal,
+        preconditions,
+        private_files::{self, Replacement},
+        terminal,
     },
     domains::{catalog, inventory, people},
     error::Error,
@@ -43,8 +45,8 @@ use crate::{
 ///     docgate export csv stock --separator ';' --bom stock.csv
 ///     docgate export csv people people.csv --force
 ///
-/// Nobody but you can read the file. A file that exists is replaced only with `--force`. The file of an export that fails
-/// isn't complete.
+/// Nobody but you can read the file. A file that exists is replaced only with `--force`, once the export is complete. Until then the
+/// rows are beside it, in a file whose name ends with `.new`. The new file of an export that fails isn't complete.
 ///
 /// Exit codes: 0 if the export is complete, 2 if the room of the rows is switched off or the file exists, 3 if the database
 /// has none of docgate's collections.
@@ -105,8 +107,12 @@ impl Csv {
         }
     }
 
-    fn open(&self, file: &Path) -> io::Result<File> {
-        if self.force { private_files::create(file) } else { private_files::create_new(file) }
+    /// Opens the file, and with `--force` the replacement of one that exists.
+    fn open(&self, file: &Path) -> io::Result<(File, Option<Replacement>)> {
+        if self.force {
+            return private_files::create_or_replace(file);
+        }
+        Ok((private_files::create_new(file)?, None))
     }
 
     pub(in crate::cli) async fn run(self) -> Result<ExitCode, Failure> {
@@ -124,14 +130,17 @@ impl Csv {
         let exported = on_database(&config, async |database| {
             let app = App::new(config.clone(), database);
             preconditions::database_is_in_use(&app).await?;
+            let mut replacement = None;
             let mut output: Box<dyn Write> = match file {
-                Some(file) => Box::new(self.open(file).map_err(|fault| {
-                    match fault.kind() {
+                Some(file) => {
+                    let opened = self.open(file).map_err(|fault| match fault.kind() {
                         io::ErrorKind::AlreadyExists => Failure::usage(format!("{name} exists"))
                             .with_hint("name a new file, or replace it with --force"),
                         _ => unwritten(&fault),
-                    }
-                })?),
+                    })?;
+                    replacement = opened.1;
+                    Box::new(opened.0)
+                }
                 None => Box::new(io::stdout()),
             };
             if self.bom {
@@ -172,6 +181,9 @@ impl Csv {
                 return Err(unwritten(&fault));
             }
             writer.flush().map_err(|fault| unwritten(&fault))?;
+            if let Some(replacement) = replacement {
+                replacement.finish().map_err(|fault| unwritten(&fault))?;
+            }
             Ok(count)
         });
         let count = exported.await?;

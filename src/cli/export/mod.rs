@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 use super::{
     failure::{Failure, sentence},
     gateway, logging,
-    options::{Source, on_database},
+    options::{Source, on_database_until},
     private_files,
     progress::{self, BYTES_PER_SECOND},
     terminal,
@@ -103,7 +103,11 @@ impl Whole {
         logging::begin(config.log_format, logging::TOOL)?;
         prepare(&folder)?;
         let stop = gateway::stop_on_signals()?;
-        let exported = on_database(&config, async |database| {
+        let interrupted = async {
+            stop.cancelled().await;
+            Err(Failure::trouble("interrupted"))
+        };
+        let exported = on_database_until(&config, interrupted, async |database| {
             let snapshot = Snapshot::take(parts(&Placement::new(&config, &database)))
                 .await
                 .map_err(|error| explained(&error))?;

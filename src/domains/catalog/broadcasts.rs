@@ -30,7 +30,7 @@ broadcasts! {
         find "copying.at" = "sweep: products whose copies weren't looked at again",
         find "outbox.at" = "sweep: works that are still to be written",
         find "facets.at" = "sweep: changes that facets haven't followed",
-        aggregate "categories.within" = "sweep: counts the products of a category for its facets",
+        aggregate "categories.within" = "sweep: counts the products of a category for its facets; check: whether it has any",
         find "deletedAt" = "sweep: deleted products",
         find "discussion.touchedAt" = "sweep: discussions in which something is left to be done",
     }

@@ -107,6 +107,7 @@ pub const ROOM: Room = Room {
             facets::sweep(app, sweep).await;
         })
     }),
+    recount: Some(|app, sweep| Box::pin(facets::recount(app, sweep))),
     check: Some(|app, report| {
         Box::pin(async move {
             invariants::check(app, report).await?;

@@ -129,6 +129,7 @@ pub const ROOM: Room = Room {
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    recount: Some(|app, sweep| Box::pin(together::recount(app, sweep))),
     check: Some(|app, report| {
         Box::pin(async move {
             invariants::check(app, report).await?;

@@ -2,15 +2,22 @@
 
 use docgate::{
     background,
+    config::Config,
     domains::{self, ROOMS},
 };
 use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{ask, music};
 use crate::{
     catalog::{self, change, create, person},
-    support::{Client, Gateway, commands, cuts, direct::in_time, proxy::Cut, short_bounds},
+    support::{
+        Client, Gateway, commands, cuts,
+        direct::in_time,
+        proxy::{Cut, Seen},
+        short_bounds, until,
+    },
 };
 
 const FACETS: &str = "query($path: String!) { category(by: { path: $path }) { facets {
@@ -406,6 +413,70 @@ async fn a_count_that_fails_goes_behind_the_others() {
     gateway.assert_sound().await;
 }
 
+/// The count of a large category takes minutes, and the flows of other rooms are swept meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn sweeps_go_on_while_a_category_is_counted() {
+    let gateway = Gateway::behind_proxy(|config| config.sweep_millis = 20).await;
+    let merchant = gateway.merchant();
+    let [_, jazz, _, film] = music(&gateway).await;
+    create(&merchant, thing("a", 100, &[], &[&jazz])).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let is_count = |seen: &Seen| seen.collection == "products" && seen.command == "aggregate";
+    let mut count = proxy.meet(is_count);
+    let stop = CancellationToken::new();
+    let sweeps = tokio::spawn(background::run(gateway.app.clone(), stop.clone()));
+    let counts = tokio::spawn(background::recount(gateway.app.clone(), stop.clone()));
+    count.arrived().await;
+    create(&merchant, thing("b", 100, &[], &[&film])).await;
+    let stored = gateway.raw("categoryFacets");
+    until("the sweep follows", async || {
+        stored.find_one(doc! { "_id": "/film" }).await.expect("read").is_some()
+    })
+    .await;
+    assert_eq!(total(&gateway, "/music").await, 0, "the count is still held up");
+    count.end();
+    until("both are counted", async || {
+        total(&gateway, "/music").await == 1 && total(&gateway, "/film").await == 1
+    })
+    .await;
+    stop.cancel();
+    sweeps.await.expect("no panic");
+    counts.await.expect("no panic");
+    gateway.assert_sound().await;
+}
+
+/// Another gateway doesn't count the same meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_count_keeps_its_lease() {
+    let often = |config: &mut Config| {
+        short_bounds(config);
+        config.sweep_millis = 20;
+    };
+    let gateway = Gateway::behind_proxy(often).await;
+    let [_, jazz, ..] = music(&gateway).await;
+    create(&gateway.merchant(), thing("a", 100, &[], &[&jazz])).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let is_count = |seen: &Seen| seen.collection == "products" && seen.command == "aggregate";
+    let mut count = proxy.meet(is_count);
+    let stop = CancellationToken::new();
+    let sweeps = tokio::spawn(background::run(gateway.app.clone(), stop.clone()));
+    let counts = tokio::spawn(background::recount(gateway.app.clone(), stop.clone()));
+    count.arrived().await;
+    let leases = gateway.raw("leases");
+    let until_when = async || {
+        let lease = leases.find_one(doc! { "_id": "counts" }).await.expect("read");
+        *lease.expect("a lease").get_datetime("until").expect("a time")
+    };
+    let first = until_when().await;
+    until("the lease is kept", async || until_when().await > first).await;
+    count.end();
+    until("it is counted", async || total(&gateway, "/music").await == 1).await;
+    stop.cancel();
+    sweeps.await.expect("no panic");
+    counts.await.expect("no panic");
+    gateway.assert_sound().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_check_compares_with_a_recount_and_a_repair_counts_again() {
     let gateway = Gateway::start().await;
@@ -421,13 +492,25 @@ async fn a_check_compares_with_a_recount_and_a_repair_counts_again() {
     let report = in_time(async || domains::check_each(&gateway.app, rooms.clone()).await).await;
     let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
     assert_eq!(broken.len(), 1, "{broken:#?}");
+    let found = &broken[0].1;
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(found[1].starts_with("/music/jazz has products"), "{found:#?}");
     let repaired = gateway.repair().await;
     assert_eq!(repaired, ["the facets of /music", "the facets of /music/jazz"]);
     assert!(gateway.repair().await.is_empty());
     assert_eq!(total(&gateway, "/music").await, 1);
     assert_eq!(total(&gateway, "/music/jazz").await, 1);
-    // Without any of the documents all are counted.
+    // Without any of the documents all are counted. A product that a version without facets has stored has none to miss.
     stored.delete_many(doc! {}).await.expect("removed");
+    let unmarked = doc! { "$unset": { "facets": 1 } };
+    let products = gateway.raw("products");
+    let before = products.find_one(doc! { "_id": "a" }).await.expect("read").expect("a product");
+    products.update_one(doc! { "_id": "a" }, unmarked).await.expect("changed");
+    gateway.assert_sound().await;
+    products.replace_one(doc! { "_id": "a" }, before).await.expect("changed");
+    let report = in_time(async || domains::check_each(&gateway.app, rooms.clone()).await).await;
+    let found: usize = report.rules.iter().map(|(_, broken)| broken.len()).sum();
+    assert_eq!(found, 2, "{report:#?}");
     let repaired = gateway.repair().await;
     assert_eq!(repaired, ["the facets of /music", "the facets of /music/jazz"]);
     assert_eq!(total(&gateway, "/music").await, 1);

@@ -3,7 +3,7 @@
 use std::{
     io::{self, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    process::Command,
+    process::{Command, Stdio},
     sync::{Arc, Mutex},
     thread,
 };
@@ -58,6 +58,37 @@ fn listen(mut client: TcpStream, mut server: TcpStream, heard: &Mutex<Vec<u8>>) 
         server.write_all(&bytes[..count]).map_or(0, |()| count)
     }) {}
     let _closed = server.shutdown(std::net::Shutdown::Both);
+}
+
+/// A command that is to end doesn't wait for the primary until its time is up. Afterwards it would say that there is none.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_ends_the_wait_for_the_primary() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let backup = folder.path().join("backup").display().to_string();
+    for (arguments, code, told) in [
+        (&["work", "--queue", "mail", "--exec", "true"][..], 0, ""),
+        (&["export", &backup], 3, "docgate: interrupted\n"),
+        (&["person", "export", "eve"], 3, "docgate: interrupted\n"),
+    ] {
+        // It takes connections, and never answers.
+        let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = silent.local_addr().expect("an address");
+        let mut command = on(&fresh_name(), arguments);
+        command.env("DOCGATE_MONGODB_URI", format!("mongodb://{address}/?directConnection=true"));
+        let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = command.spawn().expect("the binary starts");
+        // Signals are heard before the first connection is made.
+        let server = silent.try_clone().expect("a listener");
+        let met = tokio::task::spawn_blocking(move || server.accept());
+        let _connection = met.await.expect("no panic").expect("a connection");
+        let pid = child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs");
+        assert!(sent.success());
+        let ended = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8(ended.stderr).expect("UTF-8");
+        assert_eq!(ended.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.ends_with(told) && !said.contains("no primary"), "{arguments:?}: {said}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

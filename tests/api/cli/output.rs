@@ -52,6 +52,38 @@ fn a_result_that_cant_be_written_is_no_success() {
 }
 
 /// An export that read on would come to a document that it can't read.
+/// The old content stays until the new one is complete.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_that_fails_leaves_the_file_that_it_was_to_replace() {
+    let name = fresh_name();
+    assert_eq!(done(on_shop(&name, &["indexes", "apply"])).0, 0);
+    let people = database(&name).await.collection::<Document>("people");
+    people.insert_one(doc! { "_id": "b", "v": 1 }).await.expect("inserted");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("people.csv");
+    std::fs::write(&file, "the export of yesterday").expect("written");
+    let path = file.display().to_string();
+    let export = || done(on_shop(&name, &["export", "csv", "people", &path, "--force"]));
+    let files = || std::fs::read_dir(folder.path()).expect("a folder").count();
+    let (code, _, said) = export();
+    assert_eq!(code, 3, "a person can't be read: {said}");
+    let text = || std::fs::read_to_string(&file).expect("a file");
+    assert_eq!((text().as_str(), files()), ("the export of yesterday", 1));
+    people.delete_one(doc! { "_id": "b" }).await.expect("removed");
+    let (code, _, said) = export();
+    assert_eq!(code, 0, "{said}");
+    assert!(text().starts_with("key,"), "{}", text());
+    assert_eq!(files(), 1);
+    // What a link leads to is written, and the link stays.
+    let link = folder.path().join("link.csv");
+    std::os::unix::fs::symlink(&file, &link).expect("a link");
+    std::fs::write(&file, "the export of yesterday").expect("written");
+    let path = link.display().to_string();
+    assert_eq!(done(on_shop(&name, &["export", "csv", "people", &path, "--force"])).0, 0);
+    assert!(text().starts_with("key,"), "{}", text());
+    assert!(link.is_symlink());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_export_reads_no_further_than_it_can_write() {
     let name = fresh_name();

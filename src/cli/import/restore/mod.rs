@@ -23,7 +23,7 @@ use super::super::{
     },
     failure::{Failure, sentence},
     gateway, logging,
-    options::{Source, on_database},
+    options::{Source, on_database_until},
     progress::{self, BYTES_PER_SECOND},
     terminal,
 };
@@ -81,7 +81,11 @@ impl Restore {
             () = stop.cancelled() => return Err(Failure::trouble("interrupted; nothing was written")),
             verified = verified => verified.map_err(Error::internal)??,
         };
-        let restored = on_database(&config, async |database| {
+        let interrupted = async {
+            stop.cancelled().await;
+            Err(Failure::trouble("interrupted; nothing was written"))
+        };
+        let restored = on_database_until(&config, interrupted, async |database| {
             let placement = Placement::new(&config, &database);
             let (restoring, done) = tokio::select! {
                 biased;

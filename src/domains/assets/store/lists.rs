@@ -129,7 +129,9 @@ pub(crate) async fn list(
             // The index has this order. The server can't know that for values in an array, so the read isn't
             // sorted. The hint also saves the time for planning.
             let between = all.first().map(|first| first.between(&ATTRIBUTES, page)).transpose()?;
-            shown(List { filter, limit, between, ..List::default() }, "attribute")
+            // Further conditions are checked for each asset of the range.
+            let time = Some(EXAMINING);
+            shown(List { filter, limit, between, time, ..List::default() }, "attribute")
         }
     };
     assets(app).list(list).await

@@ -1,6 +1,6 @@
 //! Compares the facets with a recount, for `docgate check`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use mongodb::bson::Document;
 
@@ -12,13 +12,14 @@ use crate::{
     invariants::Report,
 };
 
-/// Checks that the facets are what a recount gives. Facets that are still to be counted, and those of products whose
-/// change wasn't followed, aren't compared.
+/// Checks that the facets are what a recount gives, and that none are missing. Facets that are still to be counted, and those of
+/// products whose change wasn't followed, aren't compared.
 pub(in super::super) async fn check(app: &App, report: &mut Report) -> Result<()> {
     report.rule("categories: the facets are what a recount of the products gives");
     let mut different = Vec::new();
-    let all = counted::list_all::<FacetsDocument>(app).await?.into_iter();
-    for facets in all.filter(|one| one.dirty_at.is_none()) {
+    let all = counted::list_all::<FacetsDocument>(app).await?;
+    let known: HashSet<String> = all.iter().map(|facets| facets.path.clone()).collect();
+    for facets in all.into_iter().filter(|one| one.dirty_at.is_none()) {
         let counts = store::count(app, &facets.path).await?;
         if facets.counts.clone().unwrap_or_default() != counts {
             different.push((facets, counts));
@@ -26,6 +27,20 @@ pub(in super::super) async fn check(app: &App, report: &mut Report) -> Result<()
     }
     for (facets, counts) in counted::wrong(app, different).await? {
         report.broken(format!("{facets:?}, a recount gives {counts:?}"));
+    }
+    let mut missing = Vec::new();
+    app.collection()
+        .for_each(|category: CategoryDocument| {
+            if !known.contains(&category.path) {
+                missing.push(category.path);
+            }
+        })
+        .await?;
+    for path in missing {
+        // They may have been counted since the others were read.
+        if store::has_followed(app, &path).await? && store::find(app, &path).await?.is_none() {
+            report.broken(format!("{path} has products that were followed, and no facets"));
+        }
     }
     Ok(())
 }

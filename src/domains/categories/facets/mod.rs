@@ -10,8 +10,9 @@
 //!
 //! # Lag
 //!
-//! Facets follow within two passes of the sweep. A pass follows up to [`CountedProduct::LISTED`](counted::Marked::LISTED) ×
-//! [`ROUNDS`](counted::ROUNDS) products, and counts up to [`COUNTED`](counted::COUNTED) paths.
+//! Facets follow within two passes of the sweep and one of the counts, which runs beside the sweeps. A pass of the sweep follows up
+//! to [`CountedProduct::LISTED`](counted::Marked::LISTED) × [`ROUNDS`](counted::ROUNDS) products, and a pass of the counts counts
+//! up to [`COUNTED`](counted::COUNTED) paths.
 
 mod documents;
 mod invariants;
@@ -52,9 +53,13 @@ pub async fn total(app: &App, path: &str, is_with_below: bool) -> Result<Option<
     Ok(counts.map(|counts| if is_with_below { counts.total } else { counts.direct }))
 }
 
-/// Follows the changes of products, and counts what became dirty.
+/// Follows the changes of products.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     counted::follow::<FacetsDocument>(app, sweep, "facets of products").await;
+}
+
+/// Counts what became dirty.
+pub(super) async fn recount(app: &App, sweep: &mut Sweep) {
     counted::recount::<FacetsDocument>(app, sweep, DateTime::MAX).await;
 }
 

@@ -77,6 +77,18 @@ pub(super) async fn count(app: &App, path: &str) -> Result<Counts> {
     found.first().map_or_else(|| Ok(Counts::default()), decode_document)
 }
 
+/// Whether the facets of a path have followed one of its products. A product without the field was stored by a version without
+/// facets, and one with a mark is still to be followed.
+pub(super) async fn has_followed(app: &App, path: &str) -> Result<bool> {
+    let followed = doc! { "$match": {
+        "categories.within": path,
+        "facets.changes": { "$exists": true },
+        "facets.at": { "$exists": false },
+    } };
+    let first = vec![followed, doc! { "$limit": 1 }, doc! { "$project": { "_id": 1 } }];
+    Ok(!app.collection::<CountedProduct>().aggregate(first).await?.is_empty())
+}
+
 /// Stages: the values of an array's elements, each once for a product, as `_id.value`.
 fn once(value: Document, array: &str) -> Vec<Document> {
     vec![doc! { "$unwind": array }, doc! { "$group": { "_id": { "sku": "$_id", "value": value } } }]

@@ -142,7 +142,9 @@ pub(in super::super) async fn list(
     }
     let is_by_id = matches!(listing, Listing::Metadata(_));
     let hint = Some(if is_by_id { "metadata" } else { "feed" });
-    let list = List { hint, ..page.list(filter) };
+    // By a pair, also content is examined that isn't published or that others read.
+    let time = is_by_id.then_some(EXAMINING);
+    let list = List { hint, time, ..page.list(filter) };
     let found = app.collection::<NodeDocument>().list_timed(list, shape).await?;
     let placed = |found: Timed<NodeDocument>| {
         let node = &found.document;

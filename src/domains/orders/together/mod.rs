@@ -59,9 +59,13 @@ pub async fn bought_together(app: &App, sku: &str, first: i32) -> Result<Vec<Sto
     Ok(shown)
 }
 
-/// Follows the changes of orders, and counts what has been dirty for long enough.
+/// Follows the changes of orders.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     counted::follow::<TogetherDocument>(app, sweep, "orders that count for products").await;
+}
+
+/// Counts what has been dirty for long enough.
+pub(super) async fn recount(app: &App, sweep: &mut Sweep) {
     let pause = Duration::from_secs(app.config().bought_together_seconds);
     // What became dirty at the very time is counted too.
     let before = sweep.earlier(pause).timestamp_millis().saturating_add(1);

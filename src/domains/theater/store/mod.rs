@@ -100,7 +100,8 @@ pub(super) async fn within(
     let ring = corners.iter().chain(corners.first()).map(|corner| Bson::from(corner.to_vec()));
     let polygon = doc! { "type": "Polygon", "coordinates": [ring.collect::<Vec<_>>()] };
     let filter = doc! { "place": { "$geoWithin": { "$geometry": polygon } } };
-    let list = List { hint: Some("place"), ..page.list(filter) };
+    // All theaters in the polygon are examined for each page, because they are sorted.
+    let list = List { hint: Some("place"), time: Some(EXAMINING), ..page.list(filter) };
     theaters(app).list(list).await.map_err(|error| match error {
         Error::Internal(source) if is_bad_value(source.downcast_ref()) => {
             Error::bad_input("polygon", "its sides cross or touch each other")

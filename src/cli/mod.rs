@@ -105,7 +105,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Serve(serve) => serve.run().await,
             Command::Demo(demo) => Box::pin(demo.run()).await,
             Command::Indexes(indexes) => indexes.run().await,
-            Command::Import(import) => import.run().await,
+            Command::Import(import) => Box::pin(import.run()).await,
             Command::Export(export) => export.run().await,
             Command::Check(check) => check.run().await,
             Command::Migrate(migrate) => migrate.run().await,

@@ -5,6 +5,7 @@ mod settings;
 
 use std::{pin::pin, time::Duration};
 
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -141,10 +142,7 @@ pub async fn follow_versions(app: App, stop: CancellationToken) {
                 "the versions in force couldn't be read; they are read again"
             );
         }
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = tokio::time::sleep(pause) => {}
-        }
+        stop.run_until_cancelled(sleep(pause)).await;
     }
 }
 
@@ -159,10 +157,7 @@ pub async fn compare_settings(app: App, stop: CancellationToken) {
                 "the settings couldn't be compared with those of other gateways; they are compared again"
             );
         }
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = tokio::time::sleep(Comparison::pause(&app)) => {}
-        }
+        stop.run_until_cancelled(sleep(Comparison::pause(&app))).await;
     }
     Comparison::withdraw(&app).await;
 }
@@ -174,10 +169,7 @@ pub async fn run(app: App, stop: CancellationToken) {
         if let Err(error) = pass(&app).await {
             tracing::warn!(event = "sweep_pass_failed", ?error, "sweep pass failed; it is retried");
         }
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = tokio::time::sleep(pause) => {}
-        }
+        stop.run_until_cancelled(sleep(pause)).await;
     }
 }
 
@@ -186,21 +178,14 @@ pub async fn run(app: App, stop: CancellationToken) {
 pub async fn recount(app: App, stop: CancellationToken) {
     let pause = Duration::from_millis(app.config().sweep_millis);
     while !stop.is_cancelled() {
-        let counted = tokio::select! {
-            () = stop.cancelled() => return,
-            counted = pass_of_counts(&app) => counted,
-        };
-        if let Err(error) = counted {
+        if let Some(Err(error)) = stop.run_until_cancelled(pass_of_counts(&app)).await {
             tracing::warn!(
                 event = "recount_pass_failed",
                 ?error,
                 "a pass of the counts failed; it is retried"
             );
         }
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = tokio::time::sleep(pause) => {}
-        }
+        stop.run_until_cancelled(sleep(pause)).await;
     }
 }
 
@@ -239,7 +224,7 @@ async fn pass_of_counts(app: &App) -> Result<(), Error> {
         loop {
             tokio::select! {
                 counted = &mut counting => break counted,
-                () = tokio::time::sleep(bounds.grace_period() / 2) => {}
+                () = sleep(bounds.grace_period() / 2) => {}
             }
             // A count may take longer than the lease. If it isn't kept, another gateway may count the same, which does no harm.
             if let Ok(attempt) = app.begin().await {

@@ -7,6 +7,7 @@ use docgate::{
 };
 use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{ask, music};
@@ -424,8 +425,7 @@ async fn sweeps_go_on_while_a_category_is_counted() {
     let is_count = |seen: &Seen| seen.collection == "products" && seen.command == "aggregate";
     let mut count = proxy.meet(is_count);
     let stop = CancellationToken::new();
-    let sweeps = tokio::spawn(background::run(gateway.app.clone(), stop.clone()));
-    let counts = tokio::spawn(background::recount(gateway.app.clone(), stop.clone()));
+    let running = sweep_and_count(&gateway, &stop);
     count.arrived().await;
     create(&merchant, thing("b", 100, &[], &[&film])).await;
     let stored = gateway.raw("categoryFacets");
@@ -440,9 +440,16 @@ async fn sweeps_go_on_while_a_category_is_counted() {
     })
     .await;
     stop.cancel();
-    sweeps.await.expect("no panic");
-    counts.await.expect("no panic");
+    running.await.expect("no panic");
     gateway.assert_sound().await;
+}
+
+/// Runs the sweeps and the counts beside each other, as a gateway does, until `stop` is cancelled.
+fn sweep_and_count(gateway: &Gateway, stop: &CancellationToken) -> JoinHandle<()> {
+    let (app, stop) = (gateway.app.clone(), stop.clone());
+    tokio::spawn(async move {
+        tokio::join!(background::run(app.clone(), stop.clone()), background::recount(app, stop));
+    })
 }
 
 /// Another gateway doesn't count the same meanwhile.
@@ -459,8 +466,7 @@ async fn a_count_keeps_its_lease() {
     let is_count = |seen: &Seen| seen.collection == "products" && seen.command == "aggregate";
     let mut count = proxy.meet(is_count);
     let stop = CancellationToken::new();
-    let sweeps = tokio::spawn(background::run(gateway.app.clone(), stop.clone()));
-    let counts = tokio::spawn(background::recount(gateway.app.clone(), stop.clone()));
+    let running = sweep_and_count(&gateway, &stop);
     count.arrived().await;
     let leases = gateway.raw("leases");
     let until_when = async || {
@@ -472,8 +478,7 @@ async fn a_count_keeps_its_lease() {
     count.end();
     until("it is counted", async || total(&gateway, "/music").await == 1).await;
     stop.cancel();
-    sweeps.await.expect("no panic");
-    counts.await.expect("no panic");
+    running.await.expect("no panic");
     gateway.assert_sound().await;
 }
 

@@ -230,6 +230,8 @@ async fn read(
             entries.dedup_by(|one, other| one.place().1 == other.place().1);
             left = left.saturating_sub(PAGE + entries.len());
             bytes_left = bytes_left.saturating_sub(document.size());
+            // A cursor at the end of a stored page reads that page again. However large it is, the next one is examined too.
+            let is_empty = entries.is_empty();
             let mut entries = entries.into_iter();
             while found.len() < wanted && entries.len() > 0 {
                 let some = entries.by_ref().take(wanted - found.len()).map(Entry::shown);
@@ -237,7 +239,7 @@ async fn read(
                 let shown = visible(cx, viewer, feed, some).await?;
                 found.extend(shown.into_iter().map(|post| (from, post)));
             }
-            let is_over = since.is_some() || left == 0 || bytes_left == 0;
+            let is_over = since.is_some() || left == 0 || (bytes_left == 0 && !is_empty);
             if found.len() < wanted && is_over {
                 end = Some((from, since.unwrap_or(DateTime::MIN)));
                 break 'pages;

@@ -110,7 +110,7 @@ mod tests {
         Arc::new(Behind { turns: Turns::of(1, 100), untaken: Shares::of(bytes, 100) })
     }
 
-    /// Number of reads for two clients. The first one never polls again after it has begun its read; the second one gets its own.
+    /// Number of reads for two clients. The first one is polled once, and its read begins. The second one reads meanwhile.
     async fn reads_beside_a_stuck_one(bytes: usize) -> usize {
         let (behind, clients) = (behind(bytes), Clients::default());
         let client = |last| clients.at(Ipv4Addr::new(127, 0, 0, last).into());

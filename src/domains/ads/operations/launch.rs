@@ -51,9 +51,7 @@ pub async fn launch_campaign(
             campaigns(&cx).insert(campaign).await.decided()?;
             return Ok(Step::Again);
         };
-        if campaign.input != op.input {
-            return Err(OtherInput.into());
-        }
+        op.demand_same(&campaign.input)?;
         match (campaign.state, campaign.ending) {
             (CampaignState::Starting, _) => go(cx, &campaign, &attempt).await,
             (CampaignState::Ended, Some(CampaignEnding::ZoneFull))

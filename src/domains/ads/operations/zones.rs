@@ -40,13 +40,12 @@ pub async fn create_ad_zone(
         at: cx.begin().await?.now(),
         v: Version,
     };
-    if zones(&cx).insert(zone.clone()).await.decided()?.is_some() {
-        return Ok(zone);
+    let zone = zones(&cx).insert_once(zone).await?;
+    if zone.publisher != subject || zone.currency != currency {
+        let name = format!("{}/{}", zone.site_id, zone.zone_id);
+        return Err(AlreadyExists::new("zone", name).into());
     }
-    let found = zones(&cx).get_settled(&zone.id).await?;
-    let own = found.filter(|found| found.publisher == subject && found.currency == currency);
-    let name = format!("{}/{}", zone.site_id, zone.zone_id);
-    Ok(own.ok_or_else(|| AlreadyExists::new("zone", name))?)
+    Ok(zone)
 }
 
 /// A zone, for its publisher.

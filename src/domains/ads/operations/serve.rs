@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -24,6 +24,7 @@ use super::{
 use crate::{
     graphql::prelude::*,
     join::join_all,
+    locks::lock,
     mongo::{batched, unhurried},
 };
 
@@ -42,13 +43,13 @@ struct Resting(Mutex<HashMap<String, (i64, Instant)>>);
 
 impl Resting {
     fn contains(&self, ad: &ZoneAd) -> bool {
-        let resting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let resting = lock(&self.0);
         let found = resting.get(&ad.campaign);
         found.is_some_and(|(version, since)| *version == ad.version && since.elapsed() < REST)
     }
 
     fn add(&self, ad: &ZoneAd) {
-        let mut resting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut resting = lock(&self.0);
         if resting.len() >= RESTING {
             resting.clear();
         }

@@ -1,6 +1,6 @@
 //! Launching, pausing and resuming campaigns.
 
-use mongodb::bson::DateTime;
+use mongodb::bson::{DateTime, Document};
 
 use super::{
     super::{
@@ -248,7 +248,7 @@ pub async fn resume_campaign(
                 if let Some(ending) = reason_to_end(&campaign, attempt.now()) {
                     return Err(has_ended(Some(ending)).into());
                 }
-                let fields = campaigns::resumed();
+                let fields = Document::new();
                 let resume = campaigns::turn(&cx, &campaign, CampaignState::Starting, fields);
                 resume.within(&attempt).held().await?;
                 Ok(Step::Again)

@@ -57,11 +57,6 @@ impl Resting {
     }
 }
 
-/// The `_id` of a visitor's profile. The visitor's id can't be computed from it.
-pub(super) fn profile_of(app: &App, visitor: &str) -> String {
-    app.ids().derived(&["adVisitor", visitor])
-}
-
 /// The visitor of a call, with the profile as it was read.
 pub(super) struct Visitor {
     id: String,
@@ -72,7 +67,8 @@ impl Visitor {
     /// Reads the profile of a visitor.
     pub(super) async fn read(app: &App, visitor: Option<&str>) -> Result<Option<Self>> {
         let Some(visitor) = visitor else { return Ok(None) };
-        let id = profile_of(app, visitor);
+        // The visitor's id can't be computed from that of the profile.
+        let id = app.ids().derived(&["adVisitor", visitor]);
         let found = profiles::find(app, &id).await?;
         Ok(Some(Self { id, found }))
     }

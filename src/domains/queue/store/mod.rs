@@ -12,9 +12,6 @@ use crate::{
     mongo::{collection::Timed, prelude::*},
 };
 
-/// Maximum number of jobs that one claim returns.
-const MAX_CLAIMED: i64 = 100;
-
 pub(super) fn jobs(app: &App) -> Collection<JobDocument> {
     app.collection()
 }
@@ -110,10 +107,10 @@ pub(super) async fn next_queue(
 }
 
 /// The jobs that an op has claimed, unless they were claimed by another since.
-pub(super) async fn list_claimed_by(app: &App, op: &str) -> Result<Vec<JobDocument>> {
+pub(super) async fn list_claimed_by(app: &App, op: &str, limit: i64) -> Result<Vec<JobDocument>> {
     let filter = doc! { "claim.slot": starts_with(&format!("{op}/")) };
     let sort = doc! { "claim.slot": 1 };
-    let read = List { filter, sort, limit: MAX_CLAIMED, hint: Some("slot"), ..List::default() };
+    let read = List { filter, sort, limit, hint: Some("slot"), ..List::default() };
     jobs(app).list(read).await
 }
 

@@ -22,6 +22,7 @@ use super::{
     rates::expected,
 };
 use crate::{
+    domains::times::floor,
     graphql::{prelude::*, refusals::CurrencyMismatch},
     join::try_join_all,
     mongo::{Version, batched},
@@ -145,7 +146,7 @@ fn new(
     if !budget.per_day.is_none_or(is_enough) {
         return Err(InvalidInput::new("dailyBudget", "doesn't pay for one impression or click"));
     }
-    let midnight = millis(now) - millis(now).rem_euclid(DAY);
+    let midnight = floor(millis(now), DAY);
     Ok(CampaignDocument {
         id: op.id.clone(),
         advertiser: advertiser.to_owned(),

@@ -288,3 +288,11 @@ pub fn at_most<T>(field: &str, list: &[T], max: usize) -> Result<(), InvalidInpu
     }
     Err(InvalidInput::new(field, format!("takes at most {max} elements")))
 }
+
+/// Checks the length of a list that has 1 to `max` elements.
+pub fn at_least_one<T>(field: &str, list: &[T], max: usize) -> Result<(), InvalidInput> {
+    if list.is_empty() {
+        return Err(InvalidInput::new(field, "takes at least one element"));
+    }
+    at_most(field, list, max)
+}

@@ -80,6 +80,11 @@ pub fn id(kind: NodeKind, value: &str) -> Result<String, NotFound> {
     key.ok_or_else(|| NotFound::given(kind.name(), value))
 }
 
+/// The same for conditions and lists: a text that isn't such an id becomes an empty one, which no document has.
+pub fn id_or_none(kind: NodeKind, value: &str) -> String {
+    id(kind, value).unwrap_or_default()
+}
+
 /// Validates the SKU of an existing product. A text that can't be an SKU is treated as the SKU of a product
 /// that doesn't exist.
 ///

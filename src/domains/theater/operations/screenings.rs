@@ -31,8 +31,7 @@ pub async fn screenings(
     (from, to): (DateTime, DateTime),
     paging: Paging,
 ) -> Result<Connection<Screening>> {
-    // No theater has an empty `_id`.
-    let theater = input::id(NodeKind::THEATER, theater).unwrap_or_default();
+    let theater = input::id_or_none(NodeKind::THEATER, theater);
     let list = format!("screenings {theater} {} {}", from.0, to.0);
     let order = Order { list, keys: vec![("startsAt", 1), ("_id", 1)] };
     let page = Page::new(app, order, paging)?;

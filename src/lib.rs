@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! main → cli → edge, background → schema → domains → engine → graphql → app → flow → mongo, managed
-//!      → metrics, traces → config → error, invariants, join
+//!      → metrics, traces → config → error, invariants, join, locks
 //! ```
 
 // The futures of resolvers are nested as deeply as objects are.
@@ -38,3 +38,4 @@ pub mod config;
 pub mod error;
 pub mod invariants;
 mod join;
+mod locks;

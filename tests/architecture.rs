@@ -26,7 +26,7 @@ const LAYERS: &[&[&str]] = &[
     &["managed", "mongo"],
     &["metrics", "traces"],
     &["config"],
-    &["error", "invariants", "join"],
+    &["error", "invariants", "join", "locks"],
 ];
 
 /// Names of the rooms that a room names as needed.

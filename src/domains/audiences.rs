@@ -79,13 +79,14 @@ pub fn listed<'a>(
     audiences.into_iter().flat_map(of).collect()
 }
 
-/// [`listed`] as an aggregation expression. `access` is a field, and `lists` is an expression of an array of
-/// lists, each such as `tag x`.
-pub fn listed_as(access: &str, lists: impl Into<Bson>) -> Bson {
+/// [`listed`] as an aggregation expression, of a document with its roles in `metadata.access`. `lists` is an expression of
+/// an array of lists, each such as `tag x`.
+pub fn listed_as(lists: impl Into<Bson>) -> Bson {
+    let access = array("metadata.access");
     let audiences = choose(
-        doc! { "$eq": [array(access), []] },
+        doc! { "$eq": [access.clone(), []] },
         literal(vec![EVERYONE]),
-        doc! { "$setUnion": [array(access), [EDITORS]] },
+        doc! { "$setUnion": [access, [EDITORS]] },
     );
     let of_one = doc! { "$map": {
         "input": "$$lists", "as": "list", "in": { "$concat": ["$$this", " ", "$$list"] },

@@ -66,6 +66,7 @@ pub mod persons;
 mod room;
 pub mod shapes;
 pub mod shards;
+pub mod times;
 pub mod trees;
 
 use comments::Discussable;

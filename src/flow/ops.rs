@@ -47,7 +47,7 @@ document! {
     }
 }
 
-/// The op was committed before with another input.
+/// The op was made before with another input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherInput;
 
@@ -72,6 +72,14 @@ impl Op {
             Some(_) => Err(OtherInput),
             None => Ok(false),
         }
+    }
+
+    /// Checks the input of what the op made before.
+    ///
+    /// # Errors
+    /// It was made with another input.
+    pub fn demand_same(&self, input: &str) -> Result<(), OtherInput> {
+        if input == self.input { Ok(()) } else { Err(OtherInput) }
     }
 
     /// Tag of the next try: `{id}/{input}/{number}`, where the number is one more than that of the last try that

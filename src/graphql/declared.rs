@@ -129,6 +129,11 @@ pub fn line(
     move |field, value| checks::line(field, value, length.clone()).map(|_| ())
 }
 
+/// The name of a page of a site; see [`page`](super::input::page).
+pub fn page() -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
+    |field, value| checks::page(field, value).map(|_| ())
+}
+
 /// An email address; see [`email`](super::input::email).
 pub fn email() -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
     |field, value| checks::email(field, value)
@@ -194,6 +199,11 @@ pub fn each<T, E: From<InvalidInput>>(
         let mut positions = values.iter_mut().enumerate();
         positions.try_for_each(|(position, value)| check(&format!("{field}.{position}"), value))
     }
+}
+
+/// A list of 1 to `max` values, which are checked elsewhere.
+pub fn at_least_one<T>(max: usize) -> impl Fn(&str, &mut Vec<T>) -> Result<(), InvalidInput> {
+    move |field, values| checks::at_least_one(field, values, max)
 }
 
 /// Declares inputs; see [`declared`](crate::graphql::declared). An input with `: Deserialize` can also stand in

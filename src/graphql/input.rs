@@ -80,6 +80,11 @@ pub fn id(kind: NodeKind, value: &str) -> Result<String, NotFound> {
     key.ok_or_else(|| NotFound::given(kind.name(), value))
 }
 
+/// The same for conditions and lists: a text that isn't such an id becomes an empty one, which no document has.
+pub fn id_or_none(kind: NodeKind, value: &str) -> String {
+    id(kind, value).unwrap_or_default()
+}
+
 /// Validates the SKU of an existing product. A text that can't be an SKU is treated as the SKU of a product
 /// that doesn't exist.
 ///
@@ -287,4 +292,12 @@ pub fn at_most<T>(field: &str, list: &[T], max: usize) -> Result<(), InvalidInpu
         return Ok(());
     }
     Err(InvalidInput::new(field, format!("takes at most {max} elements")))
+}
+
+/// Checks the length of a list that has 1 to `max` elements.
+pub fn at_least_one<T>(field: &str, list: &[T], max: usize) -> Result<(), InvalidInput> {
+    if list.is_empty() {
+        return Err(InvalidInput::new(field, "takes at least one element"));
+    }
+    at_most(field, list, max)
 }

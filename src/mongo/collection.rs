@@ -4,13 +4,13 @@
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 use mongodb::{
-    bson::{Document, doc},
+    bson::{Document, RawDocumentBuf, doc},
     options::UpdateModifications,
 };
 
 use super::{
     derived::Derived,
-    driver::{Raw, own_filter},
+    driver::{Raw, own_filter, stored_id},
     guarded::{DEFAULT_LIMIT, Guarded, Outcome},
     lists::count,
     loader::Loader,
@@ -196,9 +196,28 @@ impl<T: Stored> Collection<T> {
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
     pub async fn insert(&self, document: T) -> Outcome<()> {
         match self.new_document(&document) {
-            Ok(raw) => self.loader.inserters.insert(&self.inner(), T::SHARD_KEY.field(), raw).await,
+            Ok(raw) => self.insert_raw(raw).await,
             Err(error) => Outcome::Unknown(error),
         }
+    }
+
+    /// Inserts `document`, unless its `_id` is taken. Returns the document that has the `_id` then: this one, or the one
+    /// before as [`Self::get_settled`] reads it. The collection has no other unique key.
+    ///
+    /// # Errors
+    /// The outcome is unknown. `Unavailable` also if the one before isn't settled yet, or was removed meanwhile.
+    pub async fn insert_once(&self, document: T) -> Result<T, Error> {
+        let raw = self.new_document(&document)?;
+        let id = stored_id(&raw)?;
+        if self.insert_raw(raw).await.decided()?.is_some() {
+            return Ok(document);
+        }
+        let before = self.get_settled(id.as_str().unwrap_or_default()).await?;
+        before.ok_or_else(|| Error::unavailable("the document exists, but isn't settled yet"))
+    }
+
+    async fn insert_raw(&self, document: RawDocumentBuf) -> Outcome<()> {
+        self.loader.inserters.insert(&self.inner(), T::SHARD_KEY.field(), document).await
     }
 
     /// Like [`Self::insert`], of a document that can be removed later: its command has a number, so no copy of it is inserted

@@ -19,7 +19,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -34,7 +34,7 @@ use super::{
     expression::{both, millis},
     faults::{is_not_primary, is_transient, or_refused},
 };
-use crate::error::Error;
+use crate::{error::Error, locks::lock};
 
 /// The number before the first one of a session. The driver may have used the session before, with small numbers.
 const BEFORE_FIRST: i64 = 1 << 32;
@@ -114,7 +114,7 @@ static ENDED: Mutex<Vec<Session>> = Mutex::new(Vec::new());
 /// Gives the sessions of gateways that have ended to their clients. It is called when the last client of the process is shut
 /// down: a client that goes on would use the sessions again.
 pub(super) fn give_back() {
-    locked(&ENDED).clear();
+    lock(&ENDED).clear();
 }
 
 impl NumberedSessions {
@@ -123,7 +123,7 @@ impl NumberedSessions {
     }
 
     async fn acquire(&self) -> DriverResult<Lent> {
-        let latest = locked(&self.idle.0).take();
+        let latest = lock(&self.idle.0).take();
         let session = if let Some(session) = latest {
             session
         } else {
@@ -136,7 +136,7 @@ impl NumberedSessions {
 
 impl Drop for Idle {
     fn drop(&mut self) {
-        locked(&ENDED).extend(locked(&self.0).0.drain(..));
+        lock(&ENDED).extend(lock(&self.0).0.drain(..));
     }
 }
 
@@ -157,7 +157,7 @@ impl Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let Some(mut session) = self.session.take() else { return };
-        let mut idle = locked(&self.idle.0);
+        let mut idle = lock(&self.idle.0);
         if self.is_over {
             session.busy_until = None;
             idle.0.push_back(session);
@@ -166,10 +166,6 @@ impl Drop for Lent {
             idle.0.push_front(session);
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sends a command of the documents that the filters select, one each, with a number, and once more after a transient error.

@@ -132,21 +132,13 @@ bulk_input! {
     /// Input of `logEvents`.
     pub struct LogEventsInput {
         /// Events to log, 1 to 1,000, with 8 MiB at most together.
-        pub events: Vec<EventInput> where number,
+        pub events: Vec<EventInput> where at_least_one(AT_ONCE),
         /// When to answer. Default: `MAJORITY`, unless the operator sets another one.
         pub durability: Option<EventDurability>,
         /// Idempotency key, 1 to 128 characters. A repeat with the same key logs no event again. It can't be used with
         /// `UNACKNOWLEDGED`.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
-}
-
-/// Checks the number of events. Each of them is checked by itself.
-fn number(field: &str, events: &mut [EventInput]) -> Result<(), InvalidInput> {
-    if events.is_empty() {
-        return Err(InvalidInput::new(field, "takes at least one element"));
-    }
-    input::at_most(field, events, AT_ONCE)
 }
 
 /// An event that wasn't logged.

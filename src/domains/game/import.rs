@@ -137,11 +137,9 @@ fn op(app: &App, kind: &str, key: &str, line: &impl Serialize) -> Result<Op, Inv
 }
 
 /// Whether what is stored under the line's key is the line itself.
-fn is_same(stored: Option<&str>, op: &Op) -> Result<(), Refused> {
-    match stored {
-        Some(stored) if stored == op.input => Ok(()),
-        _ => Err(InvalidInput::new("key", "was imported with another content").into()),
-    }
+fn is_same(stored: &str, op: &Op) -> Result<(), Refused> {
+    let reason = "was imported with another content";
+    op.demand_same(stored).map_err(|OtherInput| InvalidInput::new("key", reason).into())
 }
 
 async fn import_item(app: &App, line: &ImportItem) -> Result<(), Refused> {
@@ -162,12 +160,8 @@ async fn import_item(app: &App, line: &ImportItem) -> Result<(), Refused> {
         Unusable::Invalid(invalid) => invalid,
         Unusable::Missing(missing) => InvalidInput::new("pictureId", missing.message),
     })?;
-    let item = fresh_item(op.clone(), input.into_inner())?;
-    if items(app).insert(item).await.decided()?.is_some() {
-        return Ok(());
-    }
-    let stored = items(app).get_settled(&op.id).await?;
-    is_same(stored.as_ref().map(|found| &*found.input), &op)
+    let item = items(app).insert_once(fresh_item(&op, input.into_inner())?).await?;
+    is_same(&item.input, &op)
 }
 
 async fn import_place(app: &App, line: &ImportPlace) -> Result<(), Refused> {
@@ -176,12 +170,9 @@ async fn import_place(app: &App, line: &ImportPlace) -> Result<(), Refused> {
     let description = input::text("description", &line.description, 0..=2_000)?;
     let gold = input::within("gold", line.gold, 0..=LARGEST)?;
     let things = things_of(app, Holding::Place, &op.id, &line.things).await?;
-    let place = fresh_place(op.clone(), title, description, line.is_shop, gold, things);
-    if places(app).insert(place).await.decided()?.is_some() {
-        return Ok(());
-    }
-    let stored = places(app).get_settled(&op.id).await?;
-    is_same(stored.as_ref().map(|found| &*found.input), &op)
+    let place = fresh_place(&op, title, description, line.is_shop, gold, things);
+    let place = places(app).insert_once(place).await?;
+    is_same(&place.input, &op)
 }
 
 async fn import_exit(app: &App, line: &ImportExit) -> Result<(), Refused> {
@@ -216,7 +207,7 @@ async fn import_character(app: &App, line: &ImportCharacter) -> Result<(), Refus
     if let Some(found) = store::characters(app).get_settled(&op.id).await?
         && found.state != CharacterState::Arriving
     {
-        return is_same(Some(&found.input), &op);
+        return is_same(&found.input, &op);
     }
     if places(app).get(&place).await?.is_none() {
         return Err(InvalidInput::new("place", "is no place of a line before").into());

@@ -8,6 +8,7 @@ use mongodb::bson::DateTime;
 use super::types::Resolution;
 use crate::{
     app::rfc3339,
+    domains::times::floor,
     error::{Error, Result},
     graphql::scalars::Date,
 };
@@ -82,9 +83,9 @@ impl Calendar {
         let local = self.local(moment)?;
         let date = local.date();
         match resolution {
-            Resolution::Minute => Ok(moment - moment.rem_euclid(MINUTE)),
+            Resolution::Minute => Ok(floor(moment, MINUTE)),
             Resolution::Hour => {
-                let start = moment - moment.rem_euclid(MINUTE) - i64::from(local.minute()) * MINUTE;
+                let start = floor(moment, MINUTE) - i64::from(local.minute()) * MINUTE;
                 self.latest(resolution, start, moment)
             }
             Resolution::Day => self.start_of(date),

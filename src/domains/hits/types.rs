@@ -15,7 +15,7 @@ input! {
         /// Site, such as `shop.example`, on one line, 1 to 200 characters.
         pub site: String where line(SITE),
         /// Page of the site, such as `/music/jazz`, on one line, up to 8,192 bytes.
-        pub page: String where page,
+        pub page: String where page(),
         /// Time of the page view, between 1970 and now; up to one minute ahead of the server's clock is accepted.
         /// Default: now. Required with an idempotency key.
         pub at: Option<DateTime>,
@@ -24,25 +24,12 @@ input! {
     /// Input of `recordHits`: the page views to count.
     pub struct RecordHitsInput {
         /// Page views to count, 1 to 100.
-        pub hits: Vec<HitInput> where number,
+        pub hits: Vec<HitInput> where at_least_one(HITS),
         /// Idempotency key, 1 to 128 characters. The same list of hits with the same key counts once. Another list with
         /// this key is counted as a whole, also those of its hits that were in the first one. Keys are remembered for
         /// an hour, unless the operator sets another time, and of each page and day only the last 500.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
-}
-
-/// Checks the name of a page.
-fn page(field: &str, page: &mut str) -> Result<(), InvalidInput> {
-    input::page(field, page).map(|_| ())
-}
-
-/// Checks the number of hits. Each of them is checked with its time, for which the clock is needed.
-fn number(field: &str, hits: &mut [HitInput]) -> Result<(), InvalidInput> {
-    if hits.is_empty() {
-        return Err(InvalidInput::new(field, "takes at least one element"));
-    }
-    input::at_most(field, hits, HITS)
 }
 
 /// Result of a successful `recordHits`.

@@ -64,15 +64,11 @@ pub async fn create_person(
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "createPerson"], input.idempotency_key.as_ref(), &*input);
     let CreatePersonInput { name, address, .. } = input.into_inner();
-    let person = fresh(op.id, name, address.map(PersonAddress::from), op.input);
-    if store::people(&cx).insert(person.clone()).await.decided()?.is_some() {
-        return Ok(person);
-    }
-    match store::people(&cx).get_settled(&person.id).await? {
-        Some(found) if found.origin == person.origin => Ok(found),
-        Some(_) => Err(Conflict::other_input().into()),
-        None => Err(Error::internal("a person's id was taken and isn't there").into()),
-    }
+    let address = address.map(PersonAddress::from);
+    let person = fresh(op.id.clone(), name, address, op.input.clone());
+    let person = store::people(&cx).insert_once(person).await?;
+    op.demand_same(&person.origin)?;
+    Ok(person)
 }
 
 /// The document of a new person without works.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::*;
+use super::declarations;
 use crate::{
     config::Config,
+    domains::{documents as documented, shards},
     mongo::{
-        personal::{Erasure, Find},
+        personal::{Erasure, Find, Holds, Personal},
         shape::{Content, Shape},
     },
 };

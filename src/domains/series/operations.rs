@@ -1,6 +1,6 @@
 //! The rules of series.
 
-use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use mongodb::bson;
 
@@ -15,6 +15,7 @@ use super::{
 use crate::{
     app::rfc3339,
     config::SeriesEngine,
+    domains::times::{Between, Times, floor},
     graphql::{declared::nested, prelude::*, scalars::DateTime},
 };
 
@@ -30,7 +31,11 @@ const POINTS: i64 = 3_600;
 /// minutes. Every month fits, by hour and by day, whatever its time zone.
 const DAYS: i64 = 32;
 /// Times that can be written as text.
-const TIMES: RangeInclusive<i64> = 0..=253_402_300_799_999;
+const TIMES: Times = Times {
+    range: 0..=253_402_300_799_999,
+    years: "must be between the years 1970 and 9999",
+    early: "needs from, because the series would begin before 1970 without it",
+};
 
 pub(super) const SECOND: i64 = 1_000;
 pub(super) const MINUTE: i64 = 60 * SECOND;
@@ -123,7 +128,7 @@ pub async fn preallocate_views(
 pub async fn view_series(
     cx: Cx<'_>,
     page: &str,
-    [from, to]: [Option<DateTime>; 2],
+    times: [Option<DateTime>; 2],
     resolution: Resolution,
 ) -> Result<ByStart> {
     input::page("page", page)?;
@@ -133,29 +138,7 @@ pub async fn view_series(
         Resolution::Hour => (HOUR, 24),
         Resolution::Day => (DAY, 30),
     };
-    // The fault is one of the time that the caller has given.
-    let (given, order) = match to {
-        Some(_) => ("to", "must be after from"),
-        None => ("from", "must be before now, the default of to"),
-    };
-    let millis = |time: Option<DateTime>, default: bson::DateTime| {
-        time.map_or(default, |time| time.0).timestamp_millis()
-    };
-    let years = "must be between the years 1970 and 9999";
-    let (begins, reason) = match from {
-        Some(_) => ("from", years),
-        None => ("to", "needs from, because the series would begin before 1970 without it"),
-    };
-    let to = millis(to, cx.clock());
-    let from = millis(from, bson::DateTime::from_millis(to.saturating_sub(points * step)));
-    for (field, time, reason) in [("to", to, years), (begins, from, reason)] {
-        if !TIMES.contains(&time) {
-            return Err(Error::bad_input(field, reason));
-        }
-    }
-    if to <= from {
-        return Err(Error::bad_input(given, order));
-    }
+    let Between { from, to, given } = TIMES.between(&cx, times, points * step)?;
     let (first, end) = (floor(from, step), floor(to - 1, step) + step);
     if (end - first) / step > POINTS {
         let reason = format!("asks for more than {POINTS} points of this resolution");
@@ -230,9 +213,4 @@ pub async fn count(app: &App, source: &str, batch: i64, views: Vec<View>) -> Res
             store::note_batch(app, source, batch).await
         }
     }
-}
-
-/// The last multiple of `step` up to `moment`.
-pub(super) fn floor(moment: i64, step: i64) -> i64 {
-    moment - moment.rem_euclid(step)
 }

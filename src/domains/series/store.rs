@@ -8,12 +8,13 @@ use super::{
     documents::{
         BucketDocument, Counted, CountedSeconds, ImportDocument, PageMinute, PointDocument, SHAPE,
     },
-    operations::{MINUTE, SECOND, Views, floor, retention},
+    operations::{MINUTE, SECOND, Views, retention},
     types::Resolution,
 };
 use crate::{
     app::App,
     config::SeriesEngine,
+    domains::times::floor,
     error::{Error, Result},
     flow::later,
     mongo::{counts::Addition, prelude::*, time_series::TimeSeries},

@@ -10,7 +10,7 @@ input! {
     /// A view of a page.
     pub struct ViewInput {
         /// Page, such as `/music/jazz`, on one line, up to 8,192 bytes.
-        pub page: String where page,
+        pub page: String where page(),
         /// Time of the view. It is kept for the retention that the operator has set; up to one minute ahead of the
         /// server's clock is accepted. Default: now.
         pub at: Option<DateTime>,
@@ -19,29 +19,16 @@ input! {
     /// Input of `recordViews`: the views to count.
     pub struct RecordViewsInput {
         /// Views to count, 1 to 100.
-        pub views: Vec<ViewInput> where number,
+        pub views: Vec<ViewInput> where at_least_one(VIEWS),
     }
 
     /// Input of `preallocateViews`: the hour whose buckets to create.
     pub struct PreallocateViewsInput {
         /// Page, as in `recordViews`.
-        pub page: String where page,
+        pub page: String where page(),
         /// Any time in the hour. It can be up to seven days ahead. Default: the next hour.
         pub hour: Option<DateTime>,
     }
-}
-
-/// Checks the name of a page.
-fn page(field: &str, page: &mut str) -> Result<(), InvalidInput> {
-    input::page(field, page).map(|_| ())
-}
-
-/// Checks the number of views. Each of them is checked with its time, for which the clock is needed.
-fn number(field: &str, views: &mut [ViewInput]) -> Result<(), InvalidInput> {
-    if views.is_empty() {
-        return Err(InvalidInput::new(field, "takes at least one element"));
-    }
-    input::at_most(field, views, VIEWS)
 }
 
 /// Result of a successful `recordViews`.

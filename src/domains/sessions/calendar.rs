@@ -5,7 +5,7 @@ use std::iter::successors;
 use mongodb::bson::DateTime;
 
 use super::documents::Level;
-use crate::{app::rfc3339, config::Weekday};
+use crate::{app::rfc3339, config::Weekday, domains::times::floor};
 
 pub(super) const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
@@ -73,10 +73,6 @@ pub(super) fn shortest(level: Level) -> i64 {
         Level::Month => 28 * DAY,
         Level::Year => 365 * DAY,
     }
-}
-
-fn floor(moment: i64, step: i64) -> i64 {
-    moment - moment.rem_euclid(step)
 }
 
 /// Start of the first day of the year or month whose name is that many characters at the beginning of a date.

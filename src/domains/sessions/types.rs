@@ -10,6 +10,7 @@ use super::{
 use crate::{
     app::rfc3339,
     graphql::{
+        declared::{at_least_one, each, valid},
         prelude::*,
         scalars::{DateTime, int},
     },
@@ -49,10 +50,7 @@ fn user(field: &str, user: &mut ID) -> Result<(), InvalidInput> {
 
 /// Checks the sessions of a call.
 fn sessions(field: &str, sessions: &mut Vec<SessionInput>) -> Result<(), InvalidInput> {
-    use crate::graphql::declared::{each, valid};
-    if sessions.is_empty() {
-        return Err(InvalidInput::new(field, "takes at least one element"));
-    }
+    at_least_one(SESSIONS)(field, sessions)?;
     each(SESSIONS, valid)(field, sessions)
 }
 

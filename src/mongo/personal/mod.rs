@@ -169,52 +169,41 @@ impl Personal {
     /// The same with documents in which a flow may be going on, as these fields tell.
     #[must_use]
     pub const fn unless(
-        self,
+        mut self,
         fields: &'static [&'static str],
         is: fn(document: &Document, subject: &str) -> bool,
     ) -> Self {
-        let holds = match self.holds {
-            Holds::Nothing(why) => Holds::Nothing(why),
-            Holds::Subjects(subjects) => {
-                let in_flight = Some(InFlight { fields, is });
-                Holds::Subjects(Subjects { in_flight, ..subjects })
-            }
-        };
-        Self { holds, ..self }
+        if let Holds::Subjects(subjects) = &mut self.holds {
+            subjects.in_flight = Some(InFlight { fields, is });
+        }
+        self
     }
 
     /// The same with documents that name what the person owns.
     #[must_use]
-    pub const fn and_owned(self, owned: Owned) -> Self {
-        let holds = match self.holds {
-            Holds::Nothing(why) => Holds::Nothing(why),
-            Holds::Subjects(subjects) => {
-                Holds::Subjects(Subjects { owned: Some(owned), ..subjects })
-            }
-        };
-        Self { holds, ..self }
+    pub const fn and_owned(mut self, owned: Owned) -> Self {
+        if let Holds::Subjects(subjects) = &mut self.holds {
+            subjects.owned = Some(owned);
+        }
+        self
     }
 
     /// The same with fields that an export leaves out of a whole document; see [`Subjects::untold`].
     #[must_use]
-    pub const fn without(self, untold: &'static [&'static str]) -> Self {
-        let holds = match self.holds {
-            Holds::Nothing(why) => Holds::Nothing(why),
-            Holds::Subjects(subjects) => Holds::Subjects(Subjects { untold, ..subjects }),
-        };
-        Self { holds, ..self }
+    pub const fn without(mut self, untold: &'static [&'static str]) -> Self {
+        if let Holds::Subjects(subjects) = &mut self.holds {
+            subjects.untold = untold;
+        }
+        self
     }
 
     /// The same with documents that the holder of a lease computes from those of the declarations before.
     #[must_use]
-    pub const fn computed_under(self, lease: &'static str) -> Self {
-        let holds = match self.holds {
-            Holds::Nothing(why) => Holds::Nothing(why),
-            Holds::Subjects(subjects) => {
-                Holds::Subjects(Subjects { computed_under: Some(lease), ..subjects })
-            }
-        };
-        Self { holds, ..self }
+    pub const fn computed_under(mut self, lease: &'static str) -> Self {
+        if let Holds::Subjects(subjects) = &mut self.holds {
+            subjects.computed_under = Some(lease);
+        }
+        self
     }
 
     /// Whether a field with this path is declared.

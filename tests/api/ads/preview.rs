@@ -7,7 +7,7 @@ use super::{
 };
 use crate::support::{Client, Gateway, commands};
 
-const PREVIEW: &str = "query($zone: String!, $visitor: String, $keywords: [String!], $count: Int) {
+pub(super) const PREVIEW: &str = "query($zone: String!, $visitor: String, $keywords: [String!], $count: Int) {
     previewAds(site: \"site.example\", zone: $zone, visitor: $visitor, keywords: $keywords, count: $count) {
         campaignId adUnit ecpm { minorUnits } keywords creative { headline } } }";
 
@@ -124,7 +124,7 @@ async fn a_preview_respects_the_caps_of_the_visitor() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_preview_is_for_the_zone_s_publisher_and_names_bad_arguments() {
+async fn a_preview_is_for_the_zone_s_publisher() {
     let gateway = Gateway::start().await;
     zone(&gateway, "top").await;
     assert!(preview(&gateway, json!({ "visitor": "v", "keywords": ["a"] })).await.is_empty());
@@ -142,18 +142,6 @@ async fn a_preview_is_for_the_zone_s_publisher_and_names_bad_arguments() {
     }
     let said = gateway.anonymous().run(PREVIEW, variables.clone()).await;
     assert_eq!(said["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{said:#}");
-    for (fields, field) in [
-        (json!({ "zone": "" }), "zone"),
-        (json!({ "visitor": "" }), "visitor"),
-        (json!({ "visitor": "x".repeat(129) }), "visitor"),
-        (json!({ "keywords": vec!["a"; 21] }), "keywords"),
-        (json!({ "keywords": ["a", ""] }), "keywords.1"),
-        (json!({ "count": 0 }), "count"),
-        (json!({ "count": 11 }), "count"),
-    ] {
-        let said = publisher(&gateway).run(PREVIEW, with(variables.clone(), fields)).await;
-        assert_eq!(said["errors"][0]["extensions"]["field"], field, "{said:#}");
-    }
     let site = PREVIEW.replace("site.example", "$where");
     let said = publisher(&gateway).run(&site, variables).await;
     assert_eq!(said["errors"][0]["extensions"]["field"], "site", "{said:#}");

@@ -7,8 +7,8 @@ use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
 
 use super::{
-    EXPLAIN, PAUSE, SERVE, SITE, at, change, counts, launch, number, of, plan, publisher, serve,
-    stored_ads, with, zone,
+    EXPLAIN, PAUSE, SERVE, SITE, at, change, counts, launch, number, of, plan, preview::PREVIEW,
+    publisher, serve, stored_ads, with, zone,
 };
 use crate::support::{
     Gateway, commands, cuts, key, long_bounds,
@@ -176,11 +176,12 @@ async fn a_zone_without_ads_is_empty_and_one_that_isnt_there_not_found() {
     ] {
         let said = gateway.service().field(SERVE, input(fields.clone())).await;
         assert_eq!(said["field"], format!("input.{field}"), "{said:#}");
-        let mut variables = with(json!({ "zone": "top" }), fields);
         if field != "site" {
-            variables.as_object_mut().expect("fields").remove("site");
-            let said = publisher(&gateway).run(EXPLAIN, variables).await;
-            assert_eq!(said["errors"][0]["extensions"]["field"], field, "{said:#}");
+            let variables = with(json!({ "zone": "top" }), fields);
+            for query in [EXPLAIN, PREVIEW] {
+                let said = publisher(&gateway).run(query, variables.clone()).await;
+                assert_eq!(said["errors"][0]["extensions"]["field"], field, "{said:#}");
+            }
         }
     }
     assert!(gateway.snapshot().await == before);

@@ -8,7 +8,10 @@ use mongodb::{
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use super::{
     BOUNDARY, CHUNK, Door, ask, blob_of, bson_id, counts, editor, file, form, mutation, noise,
@@ -248,10 +251,10 @@ async fn a_client_that_hangs_up_leaves_nothing() {
     gateway.assert_sound().await;
 }
 
-/// Sends so many bytes of a body, and closes the connection when the upload is begun.
-async fn hang_up(gateway: &Gateway, client: &Client, body: &[u8], cut: usize) {
+/// Sends so many bytes of a body. The connection stays open.
+async fn begun(client: &Client, body: &[u8], count: usize) -> TcpStream {
     let address = client.url.split('/').nth(2).expect("a host");
-    let mut stream = tokio::net::TcpStream::connect(address).await.expect("a connection");
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
     let head = format!(
         "POST /graphql HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {}\r\n\
          content-type: multipart/form-data; boundary={BOUNDARY}\r\ncontent-length: {}\r\n\r\n",
@@ -259,8 +262,14 @@ async fn hang_up(gateway: &Gateway, client: &Client, body: &[u8], cut: usize) {
         body.len()
     );
     stream.write_all(head.as_bytes()).await.expect("sent");
-    stream.write_all(&body[..cut]).await.expect("sent");
+    stream.write_all(&body[..count]).await.expect("sent");
     stream.flush().await.expect("sent");
+    stream
+}
+
+/// Sends so many bytes of a body, and closes the connection when the upload is begun.
+async fn hang_up(gateway: &Gateway, client: &Client, body: &[u8], cut: usize) {
+    let _stream = begun(client, body, cut).await;
     until("the upload is begun", async || counts(gateway).await[0] == 1).await;
 }
 
@@ -270,16 +279,7 @@ async fn a_client_that_goes_silent_is_given_up() {
     let client = editor(&gateway);
     let body =
         with_file("uploadAsset", json!({ "slug": "cut" }), &file("a", "x/y", noise(2_000_000)));
-    let address = client.url.split('/').nth(2).expect("a host");
-    let mut stream = tokio::net::TcpStream::connect(address).await.expect("a connection");
-    let head = format!(
-        "POST /graphql HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {}\r\n\
-         content-type: multipart/form-data; boundary={BOUNDARY}\r\ncontent-length: {}\r\n\r\n",
-        client.token.as_deref().unwrap_or_default(),
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await.expect("sent");
-    stream.write_all(&body[..1_000_000]).await.expect("sent");
+    let mut stream = begun(&client, &body, 1_000_000).await;
     let mut answer = vec![0; 4_096];
     let read = stream.read(&mut answer).await.expect("an answer");
     let answer = String::from_utf8_lossy(&answer[..read]).into_owned();

@@ -7,11 +7,10 @@ use std::{
     process::Stdio,
 };
 
-use flate2::{Compression, write::GzEncoder};
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::{Running, database, done, on_shop, preconditions::assert_private};
+use super::{Running, database, done, gzip, on_shop, preconditions::assert_private};
 use crate::support::{FailPoint, fresh_name, until};
 
 /// A folder for files, and a database with its indexes and two categories.
@@ -83,12 +82,6 @@ fn product(number: usize) -> Value {
 fn products(count: usize) -> String {
     let lines: Vec<_> = (1..=count).map(|number| product(number).to_string() + "\n").collect();
     lines.concat()
-}
-
-fn gzip(text: &str) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(text.as_bytes()).expect("written");
-    encoder.finish().expect("finished")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -23,6 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use flate2::{Compression, write::GzEncoder};
 use mongodb::{Database, IndexModel, bson::doc};
 use serde_json::{Value, json};
 
@@ -87,6 +88,13 @@ pub(crate) fn done(mut command: Command) -> (i32, String, String) {
     assert_routed(database.as_deref());
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (status.code().expect("an exit code"), text(stdout), text(stderr))
+}
+
+/// A text as gzip has it.
+pub(crate) fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text.as_bytes()).expect("written");
+    encoder.finish().expect("finished")
 }
 
 /// A gateway or a demo that runs until it is told to stop.

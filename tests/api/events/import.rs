@@ -9,13 +9,12 @@ use std::{
     time::Duration,
 };
 
-use flate2::{Compression, write::GzEncoder};
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{analyst, day, list, months};
 use crate::{
-    cli::{Running, done, on},
+    cli::{Running, done, gzip, on},
     support::{
         Gateway, fresh_name, mongod_port,
         proxy::{Cut, Proxy},
@@ -128,12 +127,6 @@ fn lines(day: &str, numbers: std::ops::Range<usize>) -> String {
         .expect("written");
     }
     text
-}
-
-fn gzip(text: &str) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(text.as_bytes()).expect("written");
-    encoder.finish().expect("finished")
 }
 
 #[tokio::test(flavor = "multi_thread")]

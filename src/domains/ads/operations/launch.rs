@@ -1,6 +1,6 @@
 //! Launching, pausing and resuming campaigns.
 
-use mongodb::bson::DateTime;
+use mongodb::bson::{DateTime, Document};
 
 use super::{
     super::{
@@ -22,6 +22,7 @@ use super::{
     rates::expected,
 };
 use crate::{
+    domains::times::floor,
     graphql::{prelude::*, refusals::CurrencyMismatch},
     join::try_join_all,
     mongo::{Version, batched},
@@ -51,9 +52,7 @@ pub async fn launch_campaign(
             campaigns(&cx).insert(campaign).await.decided()?;
             return Ok(Step::Again);
         };
-        if campaign.input != op.input {
-            return Err(OtherInput.into());
-        }
+        op.demand_same(&campaign.input)?;
         match (campaign.state, campaign.ending) {
             (CampaignState::Starting, _) => go(cx, &campaign, &attempt).await,
             (CampaignState::Ended, Some(CampaignEnding::ZoneFull))
@@ -147,7 +146,7 @@ fn new(
     if !budget.per_day.is_none_or(is_enough) {
         return Err(InvalidInput::new("dailyBudget", "doesn't pay for one impression or click"));
     }
-    let midnight = millis(now) - millis(now).rem_euclid(DAY);
+    let midnight = floor(millis(now), DAY);
     Ok(CampaignDocument {
         id: op.id.clone(),
         advertiser: advertiser.to_owned(),
@@ -250,7 +249,7 @@ pub async fn resume_campaign(
                 if let Some(ending) = reason_to_end(&campaign, attempt.now()) {
                     return Err(has_ended(Some(ending)).into());
                 }
-                let fields = campaigns::resumed();
+                let fields = Document::new();
                 let resume = campaigns::turn(&cx, &campaign, CampaignState::Starting, fields);
                 resume.within(&attempt).held().await?;
                 Ok(Step::Again)

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -24,6 +24,7 @@ use super::{
 use crate::{
     graphql::prelude::*,
     join::join_all,
+    locks::lock,
     mongo::{batched, unhurried},
 };
 
@@ -42,23 +43,18 @@ struct Resting(Mutex<HashMap<String, (i64, Instant)>>);
 
 impl Resting {
     fn contains(&self, ad: &ZoneAd) -> bool {
-        let resting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let resting = lock(&self.0);
         let found = resting.get(&ad.campaign);
         found.is_some_and(|(version, since)| *version == ad.version && since.elapsed() < REST)
     }
 
     fn add(&self, ad: &ZoneAd) {
-        let mut resting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut resting = lock(&self.0);
         if resting.len() >= RESTING {
             resting.clear();
         }
         resting.insert(ad.campaign.clone(), (ad.version, Instant::now()));
     }
-}
-
-/// The `_id` of a visitor's profile. The visitor's id can't be computed from it.
-pub(super) fn profile_of(app: &App, visitor: &str) -> String {
-    app.ids().derived(&["adVisitor", visitor])
 }
 
 /// The visitor of a call, with the profile as it was read.
@@ -71,7 +67,8 @@ impl Visitor {
     /// Reads the profile of a visitor.
     pub(super) async fn read(app: &App, visitor: Option<&str>) -> Result<Option<Self>> {
         let Some(visitor) = visitor else { return Ok(None) };
-        let id = profile_of(app, visitor);
+        // The visitor's id can't be computed from that of the profile.
+        let id = app.ids().derived(&["adVisitor", visitor]);
         let found = profiles::find(app, &id).await?;
         Ok(Some(Self { id, found }))
     }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use super::{
@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     graphql::{page::page_of, prelude::*},
+    locks::lock,
     mongo::Version,
 };
 
@@ -40,13 +41,12 @@ pub async fn create_ad_zone(
         at: cx.begin().await?.now(),
         v: Version,
     };
-    if zones(&cx).insert(zone.clone()).await.decided()?.is_some() {
-        return Ok(zone);
+    let zone = zones(&cx).insert_once(zone).await?;
+    if zone.publisher != subject || zone.currency != currency {
+        let name = format!("{}/{}", zone.site_id, zone.zone_id);
+        return Err(AlreadyExists::new("zone", name).into());
     }
-    let found = zones(&cx).get_settled(&zone.id).await?;
-    let own = found.filter(|found| found.publisher == subject && found.currency == currency);
-    let name = format!("{}/{}", zone.site_id, zone.zone_id);
-    Ok(own.ok_or_else(|| AlreadyExists::new("zone", name))?)
+    Ok(zone)
 }
 
 /// A zone, for its publisher.
@@ -95,12 +95,12 @@ struct Kept(Mutex<HashMap<String, Arc<Zone>>>);
 impl Kept {
     /// The copy of this revision.
     fn find(&self, id: &str, revision: i64) -> Option<Arc<Zone>> {
-        let zones = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let zones = lock(&self.0);
         zones.get(id).filter(|zone| zone.document.revision == revision).map(Arc::clone)
     }
 
     fn put(&self, zone: &Arc<Zone>) {
-        let mut zones = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut zones = lock(&self.0);
         zones.insert(zone.document.id.clone(), Arc::clone(zone));
         // Rare: a gateway with so many zones reads some of them again.
         if zones.values().map(|zone| zone.document.ads.len() + 1).sum::<usize>() > KEPT {

@@ -205,11 +205,6 @@ pub(in super::super) fn unrated() -> Document {
     doc! { "ratedAt": "$$REMOVE" }
 }
 
-/// The fields of a campaign that is resumed.
-pub(in super::super) fn resumed() -> Document {
-    Document::new()
-}
-
 /// The fields of a campaign with another expected income.
 pub(in super::super) fn rated(ecpm: i64) -> Document {
     doc! { "ecpm": ecpm, "ratedAt": "$$NOW" }

@@ -6,7 +6,12 @@ use super::{
     },
     Pricing,
 };
-use crate::graphql::{input as checks, prelude::*, scalars::DateTime};
+use crate::graphql::{
+    declared::{at_least_one, each, valid},
+    input as checks,
+    prelude::*,
+    scalars::DateTime,
+};
 
 input! {
     /// Input of `createAdZone`.
@@ -175,8 +180,8 @@ fn address(field: &str, value: &mut String) -> Result<(), InvalidInput> {
 
 /// Checks the zones of a campaign: at least one, and none twice.
 fn zones(field: &str, zones: &mut Vec<AdZoneInput>) -> Result<(), InvalidInput> {
-    some(field, zones)?;
-    crate::graphql::declared::each(ZONES, crate::graphql::declared::valid)(field, zones)?;
+    at_least_one(ZONES)(field, zones)?;
+    each(ZONES, valid)(field, zones)?;
     for (at, zone) in zones.iter().enumerate() {
         let is_same = |other: &AdZoneInput| other.site == zone.site && other.name == zone.name;
         if zones.iter().take(at).any(is_same) {
@@ -188,13 +193,6 @@ fn zones(field: &str, zones: &mut Vec<AdZoneInput>) -> Result<(), InvalidInput> 
 
 /// Checks the ad units of a campaign.
 fn units(field: &str, units: &mut Vec<AdUnitInput>) -> Result<(), InvalidInput> {
-    some(field, units)?;
-    crate::graphql::declared::each(UNITS, crate::graphql::declared::valid)(field, units)
-}
-
-fn some<T>(field: &str, list: &[T]) -> Result<(), InvalidInput> {
-    if list.is_empty() {
-        return Err(InvalidInput::new(field, "takes at least one element"));
-    }
-    Ok(())
+    at_least_one(UNITS)(field, units)?;
+    each(UNITS, valid)(field, units)
 }

@@ -68,7 +68,9 @@ fn seen(cx: Cx<'_>, found: Timed<AssetDocument>) -> Option<AssetDocument> {
 pub async fn assets(cx: Cx<'_>, by: AssetsBy, paging: Paging) -> Result<Connection<Asset>> {
     let list = match by {
         AssetsBy::Tag(tag) => AssetList::Tag(input::tag("by.tag", &tag)?),
-        AssetsBy::ParentId(id) => AssetList::Parent(Some(content_id(&id))),
+        AssetsBy::ParentId(id) => {
+            AssetList::Parent(Some(input::id_or_none(NodeKind::CONTENT, &id)))
+        }
         AssetsBy::Root(true) => AssetList::Parent(None),
         AssetsBy::Root(false) => {
             return Err(Error::bad_input("by.root", "only `true` is accepted"));
@@ -99,12 +101,8 @@ fn attributes(
         Test::Between(..) => 1,
         Test::Exists => 2,
     });
-    Ok(AssetList::Attributes { all, parent: parent_id.as_ref().map(content_id) })
-}
-
-/// The `_id` of the parent of a list. An invalid id becomes an empty one, which no content has.
-fn content_id(id: &ID) -> String {
-    input::id(NodeKind::CONTENT, id).unwrap_or_default()
+    let parent = parent_id.map(|id| input::id_or_none(NodeKind::CONTENT, &id));
+    Ok(AssetList::Attributes { all, parent })
 }
 
 fn condition(field: &str, condition: AttributeCondition) -> Result<Condition, InvalidInput> {

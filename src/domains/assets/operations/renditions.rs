@@ -4,10 +4,7 @@
 //! the search for unnamed blobs leaves blobs alone whose id is younger than `asset_stall_seconds`. Of two attempts, the
 //! first one that commits keeps its blob. The other one removes its own.
 
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::VecDeque, sync::Mutex};
 
 use futures_util::TryStreamExt;
 use mongodb::bson::oid::ObjectId;
@@ -23,7 +20,8 @@ use super::{
     pictures::{Smaller, format_of, smaller},
 };
 use crate::{
-    config::Config, domains::audiences::may_see, graphql::prelude::*, mongo::collection::Timed,
+    config::Config, domains::audiences::may_see, graphql::prelude::*, locks::lock,
+    mongo::collection::Timed,
 };
 
 /// Maximum size of a file that is made smaller, in bytes: it is held in memory.
@@ -55,11 +53,11 @@ const REMEMBERED: usize = 1_024;
 
 impl Unreadable {
     fn has(&self, blob: ObjectId) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&blob)
+        lock(&self.0).contains(&blob)
     }
 
     fn add(&self, blob: ObjectId) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         if !all.contains(&blob) {
             all.push_back(blob);
             if all.len() > REMEMBERED {

@@ -227,7 +227,7 @@ fn listed_stage() -> Document {
         { "$eq": [{ "$indexOfCP": ["$file.type", VIDEO] }, 0] },
     ] };
     let lists = concat([tags("tag"), parent("parent"), choose(is_photo, of_photo, none())]);
-    let all = audiences::listed_as("metadata.access", lists);
+    let all = audiences::listed_as(lists);
     doc! { "$set": { "listed": choose(is_missing("file"), none(), all) } }
 }
 

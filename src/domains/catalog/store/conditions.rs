@@ -73,9 +73,7 @@ pub(super) fn credited(
     let CreditFilter { by, role, kind } = filter;
     let mut part = match by {
         CreditedPerson::PersonId(id) => {
-            // No person has an empty `_id`.
-            let id = input::id(NodeKind::PERSON, &id).unwrap_or_default();
-            doc! { "personId": id }
+            doc! { "personId": input::id_or_none(NodeKind::PERSON, &id) }
         }
         CreditedPerson::Name(name) => {
             let at = format!("{at}.by.name");

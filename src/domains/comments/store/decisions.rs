@@ -4,14 +4,13 @@
 use super::{
     super::{
         derived::Derived,
-        documents::{CommentDocument, CommentExcerpt, Due, Layout, Mark, Rating, THOUSANDTHS},
+        documents::{
+            CommentDocument, CommentExcerpt, Due, LATEST, Layout, Mark, Rating, THOUSANDTHS,
+        },
     },
     CAP, DiscussionHandle, Found, discussions,
 };
 use crate::{error::Result, flow::Attempt, mongo::prelude::*};
-
-/// Number of newest comments, as MongoDB takes it: [`LATEST`](super::super::documents::LATEST).
-const SLICE: i32 = 10;
 
 /// Expression of `touchedAt` for each update that leaves unfinished work: the time at which the oldest began.
 pub(super) fn touched(attempt: &Attempt) -> Document {
@@ -21,7 +20,7 @@ pub(super) fn touched(attempt: &Attempt) -> Document {
 /// Expression of the newest of these excerpts.
 fn newest_of(excerpts: Bson) -> Document {
     let sorted = doc! { "$sortArray": { "input": excerpts, "sortBy": { "at": -1, "id": -1 } } };
-    doc! { "$slice": [sorted, SLICE] }
+    doc! { "$slice": [sorted, count(LATEST)] }
 }
 
 impl DiscussionHandle<'_> {

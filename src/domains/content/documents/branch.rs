@@ -21,7 +21,7 @@ pub(in super::super) fn listed_stage() -> Document {
         each("within", "in"), each("metadata.tags", "tag"),
         [feed("type", "$metadata.type")], parent,
     ] };
-    doc! { "$set": { "listed": audiences::listed_as("metadata.access", feeds) } }
+    doc! { "$set": { "listed": audiences::listed_as(feeds) } }
 }
 
 impl Node for NodeDocument {

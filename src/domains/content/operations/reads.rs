@@ -45,11 +45,6 @@ async fn any_at_path(cx: Cx<'_>, path: &str) -> Result<Option<Content>> {
     Ok(if asset_has_it { asset } else { node.map(Content::from).or(asset) })
 }
 
-/// The `_id` of a global id. An invalid one becomes an empty one, which no content has.
-fn id_or_none(id: &str) -> String {
-    input::id(NodeKind::CONTENT, id).unwrap_or_default()
-}
-
 /// The content with that `_id`, if the caller can see it.
 pub async fn by_id(cx: Cx<'_>, id: &str) -> Result<Option<Content>> {
     let found = store::find_timed(&cx, id).await?;
@@ -125,7 +120,7 @@ fn newest_first(left: &[Bson], right: &[Bson]) -> Ordering {
 fn listing_of(cx: Cx<'_>, by: &ContentsBy) -> Result<Listing, InvalidInput> {
     Ok(match by {
         ContentsBy::Tag(tag) => Listing::Tag(input::tag("by.tag", tag)?),
-        ContentsBy::ParentId(id) => Listing::Parent(id_or_none(id)),
+        ContentsBy::ParentId(id) => Listing::Parent(input::id_or_none(NodeKind::CONTENT, id)),
         ContentsBy::Type(kind) => Listing::Type((*kind).into()),
         ContentsBy::Below(path) => Listing::In(path_or_top("by.below", path)?.to_owned()),
         ContentsBy::Metadata(pair) => {
@@ -150,7 +145,7 @@ pub async fn below(
     (texts, locale): Needed<'_>,
     paging: Paging,
 ) -> Result<Connection<Content>> {
-    let parent = parent.map(|parent| id_or_none(parent));
+    let parent = parent.map(|parent| input::id_or_none(NodeKind::CONTENT, parent));
     let list = format!("contentBelow {}", parent.as_deref().unwrap_or(TOP));
     let page = Page::new(&cx, Order { list, keys: vec![("metadata.slug", 1)] }, paging)?;
     let found = store::list_below(&cx, &page, parent.as_deref(), texts).await?.into_iter();

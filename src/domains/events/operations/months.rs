@@ -4,14 +4,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
 use tokio::sync::OnceCell;
 
 use super::super::{EventDocument, calendar::Month, store};
-use crate::{app::App, error::Error, mongo::periods::Period};
+use crate::{app::App, error::Error, locks::lock, mongo::periods::Period};
 
 /// How long a month is known to exist.
 const FRESH: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ struct Months(Mutex<HashMap<Month, Known>>);
 
 impl Months {
     fn all(&self) -> MutexGuard<'_, HashMap<Month, Known>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// What is known of a month.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -10,7 +10,7 @@ use super::super::{
     documents::{Holder, HolderKind, PlaceDocument},
     store::{self, places},
 };
-use crate::graphql::prelude::*;
+use crate::{graphql::prelude::*, locks::lock};
 
 /// Shortest time between two passes over the copies of one place.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -34,7 +34,7 @@ impl Default for Spreading {
 
 impl Spreading {
     fn with<R>(&self, act: impl FnOnce(&mut HashMap<String, bool>) -> R) -> R {
-        act(&mut self.places.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.places))
     }
 
     /// How long a place waits for its next pass.

@@ -90,8 +90,7 @@ pub fn place_changed(
     is_personal: bool,
     progress: Arc<Progress>,
 ) -> impl Stream<Item = async_graphql::Result<Shared<Place>>> + use<> {
-    // No place has an empty `_id`.
-    let key = input::id(NodeKind::PLACE, id).unwrap_or_default();
+    let key = input::id_or_none(NodeKind::PLACE, id);
     let (mut known, id) = (Watched::subscribe(cx.app, key, watch_place), id.clone());
     async_stream::stream! {
         loop {

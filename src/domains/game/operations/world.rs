@@ -32,20 +32,15 @@ pub async fn create_place(
     let op = cx.op(&[subject, "createPlace"], input.idempotency_key.as_ref(), &*input);
     let CreatePlaceInput { title, description, is_shop, gold, .. } = input.into_inner();
     let (description, gold) = (description.unwrap_or_default(), gold.map_or(0, |gold| gold.0));
-    let place = fresh_place(op, title, description, is_shop.unwrap_or(false), gold, Vec::new());
-    if places(&cx).insert(place.clone()).await.decided()?.is_some() {
-        return Ok(place);
-    }
-    match places(&cx).get_settled(&place.id).await? {
-        Some(found) if found.input == place.input => Ok(found),
-        Some(_) => Err(Conflict::other_input().into()),
-        None => Err(Error::unavailable("the place isn't settled yet").into()),
-    }
+    let place = fresh_place(&op, title, description, is_shop.unwrap_or(false), gold, Vec::new());
+    let place = places(&cx).insert_once(place).await?;
+    op.demand_same(&place.input)?;
+    Ok(place)
 }
 
 /// A new place.
 pub(in super::super) fn fresh_place(
-    op: Op,
+    op: &Op,
     title: String,
     description: String,
     is_shop: bool,
@@ -53,7 +48,7 @@ pub(in super::super) fn fresh_place(
     inventory: Vec<ThingRecord>,
 ) -> PlaceDocument {
     PlaceDocument {
-        id: op.id,
+        id: op.id.clone(),
         title,
         description,
         is_shop,
@@ -66,7 +61,7 @@ pub(in super::super) fn fresh_place(
         marked_at: None,
         version: 1,
         pending_at: None,
-        input: op.input,
+        input: op.input.clone(),
         v: Version,
     }
 }
@@ -116,15 +111,9 @@ pub async fn create_item(
     {
         return Err(NotFound::of(NodeKind::ASSET, picture).into());
     }
-    let item = fresh_item(op, input.into_inner())?;
-    if items(&cx).insert(item.clone()).await.decided()?.is_some() {
-        return Ok(item);
-    }
-    match items(&cx).get_settled(&item.id).await? {
-        Some(found) if found.input == item.input => Ok(found),
-        Some(_) => Err(Conflict::other_input().into()),
-        None => Err(Error::unavailable("the item isn't settled yet").into()),
-    }
+    let item = items(&cx).insert_once(fresh_item(&op, input.into_inner())?).await?;
+    op.demand_same(&item.input)?;
+    Ok(item)
 }
 
 /// A new item of the catalogue.
@@ -132,7 +121,7 @@ pub async fn create_item(
 /// # Errors
 /// What doesn't go together names the field.
 pub(in super::super) fn fresh_item(
-    op: Op,
+    op: &Op,
     input: CreateItemInput,
 ) -> Result<ItemDocument, InvalidInput> {
     let stacks = input.is_stackable.unwrap_or(false);
@@ -142,7 +131,7 @@ pub(in super::super) fn fresh_item(
         return Err(InvalidInput::new("isStackable", reason));
     }
     Ok(ItemDocument {
-        id: op.id,
+        id: op.id.clone(),
         name: input.name,
         plural: input.plural,
         description: input.description.unwrap_or_default(),
@@ -152,7 +141,7 @@ pub(in super::super) fn fresh_item(
         capacity: input.capacity.map(i64::from),
         stacks,
         picture: input.picture_id.map(|id| id.0),
-        input: op.input,
+        input: op.input.clone(),
         v: Version,
     })
 }

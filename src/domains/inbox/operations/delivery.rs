@@ -44,9 +44,7 @@ pub async fn send_message(
         Some(sent) => sent,
         None => store_message(cx, by, &input, &op).await?,
     };
-    if sent.input != op.input {
-        return Err(Conflict::other_input().into());
-    }
+    op.demand_same(&sent.input)?;
     if sent.delivering.is_some() {
         begin(&cx, &sent).await?;
     }
@@ -82,11 +80,7 @@ async fn store_message(
         delivering: Some(now),
         v: Version,
     };
-    if messages(&cx).insert(message.clone()).await.decided()?.is_some() {
-        return Ok(message);
-    }
-    let found = messages(&cx).get_settled(&op.id).await?;
-    Ok(found.ok_or_else(|| Error::unavailable("the message isn't settled yet"))?)
+    Ok(messages(&cx).insert_once(message).await?)
 }
 
 /// Delivers to the first recipients, and adds the job that delivers to the others.

@@ -1,13 +1,10 @@
 //! Removes sold reservations from the stock document in lots: one write removes those of many carts. A SKU that is
 //! seldom sold has no full lots. Its reservations are left to the sweep of carts.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Mutex};
 
 use super::super::store;
-use crate::{app::App, error::Error, flow::Attempt, join::join_all, mongo::unhurried};
+use crate::{app::App, error::Error, flow::Attempt, join::join_all, locks::lock, mongo::unhurried};
 
 /// Number of reservations of one SKU that are forgotten by one write.
 const LOT: usize = 16;
@@ -29,7 +26,7 @@ pub async fn forget_sold(
 ) -> Result<(), Error> {
     let lots = app.shared::<Mutex<Lots>>();
     let full: Vec<_> = {
-        let mut lots = lots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lots = lock(&lots);
         skus.filter_map(|sku| Some((sku, lots.add(sku, holder, attempt)?))).collect()
     };
     let forget = |(sku, Lot { holders, oldest })| async move {

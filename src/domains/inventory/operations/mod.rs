@@ -14,12 +14,7 @@ pub use low::low_stock;
 pub use receipts::{Booked, receive_stock, write_off_stock};
 pub(super) use receipts::{MAX, Refused, book};
 
-use std::{
-    mem,
-    ops::Range,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{mem, ops::Range, sync::Mutex, time::Duration};
 
 use mongodb::bson::DateTime;
 
@@ -37,6 +32,7 @@ use crate::{
     flow::{Attempt, Verdict},
     graphql::input,
     join::join_all,
+    locks::lock,
     mongo::{derived::Walk, guarded::Sends, swept::SweptPage},
 };
 
@@ -256,10 +252,9 @@ const VISITED: u32 = 200;
 /// doesn't know the field, or one with another `reservation_seconds`, leaves documents where it is missing or too late.
 pub async fn correct_next(app: &App) -> Result<u64, Error> {
     let next = app.shared::<Mutex<Walk>>();
-    let lock = || next.lock().unwrap_or_else(PoisonError::into_inner);
-    let walk = mem::take(&mut *lock());
+    let walk = mem::take(&mut *lock(&next));
     let (corrected, rest) = stocks(app).derive_next(walk, VISITED).await?;
-    *lock() = rest.unwrap_or_default();
+    *lock(&next) = rest.unwrap_or_default();
     Ok(corrected)
 }
 

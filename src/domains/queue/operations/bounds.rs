@@ -16,7 +16,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -24,7 +24,7 @@ use super::super::{
     store,
     types::{QueueFull, QueueScope},
 };
-use crate::graphql::prelude::*;
+use crate::{graphql::prelude::*, locks::lock};
 
 /// Minimum age of a count that is replaced because of its age.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -219,10 +219,6 @@ impl Drop for Place {
             numbers.added_meanwhile = numbers.added_meanwhile.saturating_sub(1);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ async fn claimed_before(
     op: Option<&Op>,
 ) -> Result<Option<ClaimedJobs>, Stop<ClaimJobResult>> {
     let Some(op) = op else { return Ok(None) };
-    let mut jobs = store::list_claimed_by(app, &op.id).await?;
+    let mut jobs = store::list_claimed_by(app, &op.id, MAX_CLAIMED).await?;
     let is_other = |claim: &Claim| claim.input.as_ref() != Some(&op.input);
     if jobs.iter().filter_map(|job| job.claim.as_ref()).any(is_other) {
         return Err(Conflict::other_input().into());
@@ -106,7 +106,7 @@ async fn claimed_before(
         for queue in queues {
             promote(app, queue).await?;
         }
-        jobs = store::list_claimed_by(app, &op.id).await?;
+        jobs = store::list_claimed_by(app, &op.id, MAX_CLAIMED).await?;
     }
     Ok((!jobs.is_empty()).then(|| answer(jobs)))
 }
@@ -120,10 +120,7 @@ pub async fn heartbeat_job(
     let (id, token, lease) = (&input.job_id, &input.token, lease(input.lease_seconds));
     match renew(&cx, id, token, lease).await? {
         Some(job) => Ok(job),
-        None => match find(&cx, id).await? {
-            Some(job) => Err(ClaimLost::new(&job).into()),
-            None => Err(NotFound::of(NodeKind::JOB, id).into()),
-        },
+        None => Err(lost(find(&cx, id).await?, id)),
     }
 }
 
@@ -147,10 +144,7 @@ pub async fn complete_job(
     if complete(&cx, id, &input.token).await? {
         return Ok(CompletedJob { id: id.to_string() });
     }
-    match find(&cx, id).await? {
-        Some(job) => Err(ClaimLost::new(&job).into()),
-        None => Err(NotFound::of(NodeKind::JOB, id).into()),
-    }
+    Err(lost(find(&cx, id).await?, id))
 }
 
 /// Completes a job, and returns whether this claim has completed it, now or before.
@@ -172,8 +166,7 @@ pub async fn fail_job(cx: Cx<'_>, input: FailJobInput) -> Result<JobDocument, St
     }
     match find(&cx, id).await? {
         Some(job) if job.has_token(&input.token) && job.end() == Some(End::Failed) => Ok(job),
-        Some(job) => Err(ClaimLost::new(&job).into()),
-        None => Err(NotFound::of(NodeKind::JOB, id).into()),
+        found => Err(lost(found, id)),
     }
 }
 
@@ -188,6 +181,14 @@ pub(super) async fn fail(
     let jitter = 0.5 + f64::from(app.ids().random_bytes()[0]) / 512.0;
     let delay = is_retryable.then(|| store::back_off(BACK_OFF, MAX_BACK_OFF, jitter));
     store::fail(app, id, token, reason, delay).then_read().await
+}
+
+/// The refusal of a call whose claim has ended, by the job as it is now.
+fn lost<U: From<ClaimLost> + From<NotFound>>(found: Option<JobDocument>, id: &str) -> Stop<U> {
+    match found {
+        Some(job) => ClaimLost::new(&job).into(),
+        None => NotFound::of(NodeKind::JOB, id).into(),
+    }
 }
 
 async fn find(app: &App, id: &str) -> Result<Option<JobDocument>> {

@@ -138,14 +138,12 @@ fn retried(count: usize, skipped: usize) -> RetriedJobs {
 }
 
 /// The record of the op on jobs that it made available before.
-fn recorded(jobs: &[JobHead], op: &Op) -> Result<Option<Retry>, Conflict> {
+fn recorded(jobs: &[JobHead], op: &Op) -> Result<Option<Retry>, OtherInput> {
     let Some(retry) = jobs.iter().flat_map(|job| &job.retries).find(|retry| retry.op == op.id)
     else {
         return Ok(None);
     };
-    if retry.input != op.input {
-        return Err(Conflict::other_input());
-    }
+    op.demand_same(&retry.input)?;
     Ok(Some(retry.clone()))
 }
 

@@ -8,7 +8,7 @@
 use std::{
     collections::{HashMap, HashSet},
     iter, mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -22,6 +22,7 @@ use super::super::{
 use crate::{
     graphql::prelude::*,
     join::join_all,
+    locks::lock,
     mongo::{Outcome, collection::Timed, expression::millis},
 };
 
@@ -260,10 +261,6 @@ fn shuffle<T>(app: &App, all: &mut [T]) {
         let random = usize::from(u16::from_le_bytes([random[0], random[1]]));
         all.swap(end, random % (end + 1));
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 use super::{
     super::documents::JobDocument,
     line::{self, Wanted},
 };
-use crate::{app::App, error::Result, join::join_all};
+use crate::{app::App, error::Result, join::join_all, locks::lock};
 
 /// Number of queues from which on their order is forgotten.
 const QUEUES: usize = 10_000;
@@ -33,7 +33,7 @@ struct Order {
 impl Turns {
     /// Sorts the queues by their turns. The first `count` of them have their turn now.
     fn next(&self, queues: &mut [&str], count: usize) {
-        let mut order = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut order = lock(&self.0);
         if order.numbers.len() >= QUEUES {
             order.numbers.clear();
         }

@@ -18,6 +18,7 @@ use super::{
     },
 };
 use crate::{
+    domains::times::{Between, Times, floor},
     flow::{earlier, later},
     graphql::{prelude::*, scalars::DateTime},
     mongo::Version,
@@ -36,7 +37,11 @@ const PERIODS: i64 = 1_500;
 /// Number of periods before the end of a report with which it begins by default.
 const DEFAULT: i64 = 30;
 /// Times that a report can have as bounds: those that can be written as text, less two years at each end.
-const TIMES: RangeInclusive<i64> = 63_072_000_000..=253_339_228_800_000;
+const TIMES: Times = Times {
+    range: 63_072_000_000..=253_339_228_800_000,
+    years: "must be between the years 1972 and 9997",
+    early: "needs from, because the report would begin before 1972 without it",
+};
 
 /// How late a session may be recorded.
 fn retention(app: &App) -> Duration {
@@ -96,8 +101,7 @@ fn recorded(count: usize) -> SessionsRecorded {
 
 /// The document of a session. The number has two digits: there are at most a hundred.
 fn document(op: &Op, number: usize, at: bson::DateTime, session: SessionInput) -> SessionDocument {
-    let millis = at.timestamp_millis();
-    let hour = bson::DateTime::from_millis(millis - millis.rem_euclid(HOUR));
+    let hour = bson::DateTime::from_millis(floor(at.timestamp_millis(), HOUR));
     SessionDocument {
         id: format!("{}.{number:02}", op.id),
         slot: Slot { hour, user: session.user_id.0 },
@@ -118,37 +122,17 @@ pub async fn session_report(
     cx: Cx<'_>,
     user: &str,
     level: Level,
-    [from, to]: [Option<DateTime>; 2],
+    times: [Option<DateTime>; 2],
 ) -> Result<Vec<StatDocument>> {
     if !cx.requester.is(user) && !cx.requester.has(Role::Analyst) {
         return Err(Error::Forbidden(Role::Analyst.name()));
     }
     let user = input::line("userId", user, USER)?;
-    // The fault is one of the time that the caller has given.
-    let (given, order) = match to {
-        Some(_) => ("to", "must be after from"),
-        None => ("from", "must be before now, the default of to"),
-    };
-    let millis = |time: DateTime| time.0.timestamp_millis();
-    let end = to.map_or_else(|| cx.clock().timestamp_millis(), millis);
-    let years = "must be between the years 1972 and 9997";
-    let (begins, reason) = match from {
-        Some(_) => ("from", years),
-        None => ("to", "needs from, because the report would begin before 1972 without it"),
-    };
-    let from = from.map_or(end.saturating_sub(DEFAULT * shortest(level)), millis);
-    for (field, time, reason) in [("to", end, years), (begins, from, reason)] {
-        if !TIMES.contains(&time) {
-            return Err(Error::bad_input(field, reason));
-        }
-    }
-    if end <= from {
-        return Err(Error::bad_input(given, order));
-    }
+    let Between { from, to, given } = TIMES.between(&cx, times, DEFAULT * shortest(level))?;
     let first = calendar(&cx).start(level, from);
-    if calendar(&cx).has_more(level, [first, end], PERIODS) {
+    if calendar(&cx).has_more(level, [first, to], PERIODS) {
         let reason = format!("asks for more than {PERIODS} periods of this length");
         return Err(Error::bad_input(given, reason));
     }
-    store::list(&cx, &user, level, [first, end], PERIODS + 1).await
+    store::list(&cx, &user, level, [first, to], PERIODS + 1).await
 }

@@ -13,6 +13,7 @@ use super::{
     HOUR, calendar, retention,
 };
 use crate::{
+    domains::times::floor,
     flow::{earlier, lease::Lease},
     graphql::prelude::*,
 };
@@ -133,8 +134,7 @@ fn has_time(app: &App, attempt: &Attempt, longest: i64) -> bool {
 fn kept_from(app: &App, upto: DateTime) -> DateTime {
     let since =
         earlier(settled(app, Some(upto)), retention(app) + app.bounds().two_grace_periods());
-    let since = since.timestamp_millis();
-    DateTime::from_millis(since - since.rem_euclid(HOUR))
+    DateTime::from_millis(floor(since.timestamp_millis(), HOUR))
 }
 
 /// Computes every period that contains one of these sessions, from the bottom to the top.

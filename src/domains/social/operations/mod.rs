@@ -148,9 +148,10 @@ pub async fn create_user(
             return Err(refused);
         }
     }
+    let profile = profile(name, about, picture_id);
     let user = UserDocument {
         id: subject.to_owned(),
-        profile: profile(name, about, picture_id),
+        profile: profile.clone(),
         version: 0,
         at: cx.clock(),
         blocked: Vec::new(),
@@ -160,15 +161,11 @@ pub async fn create_user(
         meta: None,
         v: Version,
     };
-    if users(&cx).insert(user.clone()).await.decided()?.is_some() {
-        return Ok(user);
+    let user = users(&cx).insert_once(user).await?;
+    if user.profile != profile {
+        return Err(AlreadyExists::new("user", subject).into());
     }
-    let found = users(&cx).get_settled(subject).await?;
-    let found = found.ok_or_else(|| Error::unavailable("the user isn't settled yet"))?;
-    if found.profile == user.profile {
-        return Ok(found);
-    }
-    Err(AlreadyExists::new("user", subject).into())
+    Ok(user)
 }
 
 fn profile(name: String, about: Option<String>, picture: Option<ID>) -> Profile {

@@ -43,7 +43,7 @@ pub async fn create_post(
     }
     // A repeat is answered even if an asset is gone.
     if let Some(post) = posts(&cx).get_part(&op.id, PostDocument::PART).await? {
-        return created(cx, post, &op.input).await;
+        return created(cx, post, &op).await;
     }
     if let Some(Detail::Photo { assets }) = &detail {
         demand_assets::<CreatePostResult>(cx, assets.iter().map(String::as_str).collect()).await?;
@@ -82,20 +82,14 @@ pub async fn create_post(
     if posts(&cx).insert(post.clone()).await.decided()?.is_none() {
         let found = posts(&cx).get_part_settled(&op.id, PostDocument::PART).await?;
         let found = found.ok_or_else(|| Error::unavailable("the post isn't settled yet"))?;
-        return created(cx, found, &op.input).await;
+        return created(cx, found, &op).await;
     }
-    created(cx, post, &op.input).await
+    created(cx, post, &op).await
 }
 
 /// The answer to the creation of a post that exists. Adds the job that delivers it, unless that was done.
-async fn created(
-    cx: Cx<'_>,
-    post: PostDocument,
-    input: &str,
-) -> Result<Shown, Stop<CreatePostResult>> {
-    if post.input != input {
-        return Err(Conflict::other_input().into());
-    }
+async fn created(cx: Cx<'_>, post: PostDocument, op: &Op) -> Result<Shown, Stop<CreatePostResult>> {
+    op.demand_same(&post.input)?;
     if post.deleted_at.is_some() {
         return Err(Conflict::because("the post was deleted", None).into());
     }

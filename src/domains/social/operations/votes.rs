@@ -34,12 +34,9 @@ pub async fn vote_poll(cx: Cx<'_>, input: VotePollInput) -> Result<Shown, Stop<V
         due: Some(cx.clock()),
         v: Version,
     };
-    if votes(&cx).insert(vote.clone()).await.decided()?.is_none() {
-        let found = votes(&cx).get_settled(&vote.id).await?;
-        let found = found.ok_or_else(|| Error::unavailable("the vote isn't settled yet"))?;
-        if found.choice != choice {
-            return Err(AlreadyVoted::new(found.choice).into());
-        }
+    let found = votes(&cx).insert_once(vote.clone()).await?;
+    if found.choice != choice {
+        return Err(AlreadyVoted::new(found.choice).into());
     }
     count(&cx, &vote).await?;
     let found = posts(&cx).get_part_settled(id, PostDocument::PART).await?;

@@ -50,8 +50,7 @@ pub async fn receipts_of_screening(
     screening: &str,
     paging: Paging,
 ) -> Result<Connection<Receipt>> {
-    // No screening has an empty `_id`.
-    let screening = input::id(NodeKind::SCREENING, screening).unwrap_or_default();
+    let screening = input::id_or_none(NodeKind::SCREENING, screening);
     let (list, keys) = (format!("receipts {screening}"), vec![("paidAt", -1), ("_id", -1)]);
     let of = ("lines.screeningId", screening.into());
     page_of(app, Sort { list, keys }, paging, of, position, Receipt::from).await

@@ -31,8 +31,7 @@ pub async fn screenings(
     (from, to): (DateTime, DateTime),
     paging: Paging,
 ) -> Result<Connection<Screening>> {
-    // No theater has an empty `_id`.
-    let theater = input::id(NodeKind::THEATER, theater).unwrap_or_default();
+    let theater = input::id_or_none(NodeKind::THEATER, theater);
     let list = format!("screenings {theater} {} {}", from.0, to.0);
     let order = Order { list, keys: vec![("startsAt", 1), ("_id", 1)] };
     let page = Page::new(app, order, paging)?;
@@ -52,8 +51,8 @@ pub async fn create_screening(
     if input.idempotency_key.is_some()
         && let Some(found) = collection(&cx).get_settled(&op.id).await?
     {
-        let is_same = found.origin == op.input;
-        return if is_same { Ok(found) } else { Err(Conflict::other_input().into()) };
+        op.demand_same(&found.origin)?;
+        return Ok(found);
     }
     let (attempt, theater) = cx.begin_with::<TheaterDocument>(&input.theater_id).await?;
     let theater = theater.ok_or_else(|| NotFound::of(NodeKind::THEATER, &input.theater_id))?;
@@ -69,7 +68,7 @@ pub async fn create_screening(
     let prices = prices(&theater, &input)?;
     let CreateScreeningInput { name, description, currency, .. } = input.into_inner();
     let screening = ScreeningDocument {
-        id: op.id,
+        id: op.id.clone(),
         theater_id: theater.id,
         name,
         description: description.unwrap_or_default(),
@@ -85,18 +84,13 @@ pub async fn create_screening(
         holds: Vec::new(),
         sold: Vec::new(),
         freed: Vec::new(),
-        origin: op.input,
+        origin: op.input.clone(),
         created_at: attempt.now(),
         v: Version,
     };
-    if collection(&cx).insert(screening.clone()).await.decided()?.is_some() {
-        return Ok(screening);
-    }
-    match collection(&cx).get_settled(&screening.id).await? {
-        Some(found) if found.origin == screening.origin => Ok(found),
-        Some(_) => Err(Conflict::other_input().into()),
-        None => Err(Error::internal("a screening's id was taken and isn't there").into()),
-    }
+    let screening = collection(&cx).insert_once(screening).await?;
+    op.demand_same(&screening.origin)?;
+    Ok(screening)
 }
 
 /// The price of each category of the theater's plan, in the plan's order.

@@ -77,24 +77,19 @@ pub async fn create_theater(
     let attempt = cx.begin().await?;
     let CreateTheaterInput { name, address, location, seat_plan, .. } = input.into_inner();
     let theater = TheaterDocument {
-        id: op.id,
+        id: op.id.clone(),
         name,
         address,
         place: GeoPoint::new(location.longitude, location.latitude),
         plan: seat_plan.into(),
         version: 1,
-        origin: op.input,
+        origin: op.input.clone(),
         created_at: attempt.now(),
         v: Version,
     };
-    if theaters(&cx).insert(theater.clone()).await.decided()?.is_some() {
-        return Ok(theater);
-    }
-    match theaters(&cx).get_settled(&theater.id).await? {
-        Some(found) if found.origin == theater.origin => Ok(found),
-        Some(_) => Err(Conflict::other_input().into()),
-        None => Err(Error::internal("a theater's id was taken and isn't there").into()),
-    }
+    let theater = theaters(&cx).insert_once(theater).await?;
+    op.demand_same(&theater.origin)?;
+    Ok(theater)
 }
 
 /// Replaces the seat plan. Screenings keep the plan that they were created with. A repeat finds the new plan there.

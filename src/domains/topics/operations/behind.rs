@@ -5,7 +5,7 @@
 //! bounded too.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -17,6 +17,7 @@ use tracing::Instrument as _;
 use crate::{
     error::{Error, Result},
     graphql::shares::{Client, Permit, Shares, Turns},
+    locks::lock,
 };
 
 /// Number of reads that this gateway has under way at once. Each client has a share of it. Further reads wait in their order.
@@ -91,7 +92,7 @@ impl Behind {
 }
 
 fn take<T>(slot: &Slot<T>) -> Option<(T, Option<Permit>)> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+    lock(slot).take()
 }
 
 #[cfg(test)]

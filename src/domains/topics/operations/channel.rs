@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
     time::Duration,
 };
 
@@ -21,6 +21,7 @@ use crate::{
     app::App,
     error::Result,
     graphql::{shared::Shared, shares::Client},
+    locks::lock,
     mongo::{
         Stored,
         rings::{BATCH, Ring},
@@ -112,7 +113,7 @@ impl Recent {
 
 impl Channel {
     pub(super) fn recent(&self) -> MutexGuard<'_, Recent> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.recent)
     }
 
     /// Reads the ring until the cursor is closed, or the topic has no subscribers.
@@ -279,6 +280,6 @@ impl Channels {
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Channel>>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.all)
     }
 }

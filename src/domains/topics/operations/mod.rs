@@ -131,9 +131,7 @@ fn created_before(
     name: &str,
 ) -> Result<Option<TopicEntry>, Stop<CreateTopicResult>> {
     if let Some(topic) = all.iter().find(|topic| topic.op == op.id) {
-        if topic.input != op.input {
-            return Err(Conflict::other_input().into());
-        }
+        op.demand_same(&topic.input)?;
         return Ok(Some(topic.clone()));
     }
     if all.iter().any(|topic| topic.name == name) {

@@ -19,7 +19,11 @@
 //! white space at its ends, and a global id becomes the `_id`. A field without a check takes every value of its
 //! type.
 
-use std::ops::{Deref, RangeInclusive};
+use std::{
+    collections::HashSet,
+    hash::Hash,
+    ops::{Deref, RangeInclusive},
+};
 
 use async_graphql::{ID, MaybeUndefined};
 
@@ -193,6 +197,23 @@ pub fn each<T, E: From<InvalidInput>>(
         checks::at_most(field, values, max)?;
         let mut positions = values.iter_mut().enumerate();
         positions.try_for_each(|(position, value)| check(&format!("{field}.{position}"), value))
+    }
+}
+
+/// Checks that values differ in their keys. `name` is the field that has the key.
+///
+/// # Errors
+/// `InvalidInput` with the path of the first key that is given twice.
+pub fn unique<'a, T, K: Eq + Hash>(
+    field: &str,
+    values: &'a [T],
+    name: &str,
+    key: impl Fn(&'a T) -> K,
+) -> Result<(), InvalidInput> {
+    let mut seen = HashSet::new();
+    match values.iter().position(|value| !seen.insert(key(value))) {
+        Some(at) => Err(InvalidInput::new(&format!("{field}.{at}.{name}"), "is given twice")),
+        None => Ok(()),
     }
 }
 

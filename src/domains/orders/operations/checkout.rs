@@ -65,6 +65,7 @@ impl Sale for SaleOfCart {
     type Refused = CheckoutCartResult;
 
     const PLACED: NodeKind = NodeKind::ORDER;
+    const HAS_UNNAMED: bool = true;
     const IDS: [&'static str; 2] = ["checkout", "payment"];
     const FINISHING: &'static str = "finishing a checkout";
 
@@ -72,19 +73,14 @@ impl Sale for SaleOfCart {
         name.to_owned()
     }
 
-    fn basket_of(holder: &str) -> Option<&str> {
+    fn own_name(holder: &str) -> Option<&str> {
         of_seats(holder).is_none().then_some(holder)
     }
 
-    fn answers_for(holder: Option<&str>) -> bool {
-        holder.and_then(of_seats).is_none()
-    }
-
-    async fn has_payment(app: &App, holder: Option<&str>, payment: &str) -> Result<bool> {
-        match (holder, holder.and_then(carts::order_of_holder)) {
-            (_, Some(order)) => has_payment(app, order, payment).await,
-            (Some(cart), None) => checkout::has_payment::<CartDocument>(app, cart, payment).await,
-            (None, None) => Ok(false),
+    async fn has_payment(app: &App, name: &str, payment: &str) -> Result<bool> {
+        match carts::order_of_holder(name) {
+            Some(order) => has_payment(app, order, payment).await,
+            None => checkout::has_payment::<CartDocument>(app, name, payment).await,
         }
     }
 

@@ -11,6 +11,7 @@ mod variants;
 
 pub(super) use self::{edit::*, flow::*, invariants::*, search::*, variants::*};
 pub use lists::{list, related};
+pub use search::{correct_terms, suggested_products};
 pub use variants::{Offer, find_offer};
 
 use super::documents::ProductDocument;

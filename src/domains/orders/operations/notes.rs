@@ -6,8 +6,7 @@ use super::{
         store,
         types::{NOTES, NoteOrderInput, NoteOrderResult},
     },
-    Changed, begin, demand_room,
-    fulfilment::merchants_op,
+    Changed, begin, demand_room, merchants_op,
 };
 use crate::graphql::prelude::*;
 

@@ -13,7 +13,7 @@ use crate::{
     domains::{
         carts::{self, CartDocument, CartLine, Checkout, vouchers::operations as vouchers},
         checkout::{self, Call, NewCheckout, Run, Sale},
-        inventory::operations::{self as inventory, Destination, Holder, Reserved},
+        inventory::operations::{self as inventory, Holder, Reserved},
         paying::Payment,
         payments::of_seats,
     },
@@ -140,7 +140,7 @@ impl Sale for SaleOfCart {
         let holder = Holder { app, name: &cart.id, tag: &tag, attempt };
         let lines: Vec<_> =
             cart.lines.iter().map(|line| (line.sku.as_str(), line.quantity)).collect();
-        let goods = holder.apply_each(&lines, Destination::Sold);
+        let goods = holder.sell_each(&lines);
         let (sold, spent) = tokio::join!(goods, run.spend_voucher());
         spent?;
         sold

@@ -1,14 +1,9 @@
 //! Prices that changed since lines were added.
 
-use std::sync::Arc;
-
 use docgate::config::ChangedPrices;
 use serde_json::{Value, json};
 
-use super::{
-    checkout, checkout_query,
-    flows::{paid_outside, provider},
-};
+use super::{checkout, checkout_query, flows::paid_outside};
 use crate::{
     commands::sends_only,
     shop::{account, cart, checkout_input, settled, state, stocked},
@@ -130,9 +125,9 @@ async fn a_checkout_charges_the_lines_price_or_is_refused() {
 /// A checkout with a claim freezes the lines whose prices it has compared, and no others of the same total.
 #[tokio::test(flavor = "multi_thread")]
 async fn prices_are_compared_again_if_the_lines_change_before_the_freeze() {
-    let url: Arc<str> = provider().await.into();
+    let outside = paid_outside().await;
     let gateway = Gateway::behind_proxy(|config| {
-        paid_outside(url)(config);
+        outside(config);
         long_bounds(config);
         config.checkout_changed_prices = ChangedPrices::Refuse;
     })

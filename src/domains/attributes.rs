@@ -5,10 +5,11 @@
 //! an array. So the read has no sort and can't go backwards. Further conditions are checked for each document of the
 //! range.
 
-use std::collections::BTreeSet;
-
 use crate::{
-    graphql::{declared::nested, prelude::*},
+    graphql::{
+        declared::{each, nested, unique},
+        prelude::*,
+    },
     mongo::prelude::*,
 };
 
@@ -65,16 +66,8 @@ pub fn different<I: Input>(
     key: impl Fn(&I) -> &str,
 ) -> impl Fn(&str, &mut Vec<I>) -> Result<(), Unusable> {
     move |field, all| {
-        input::at_most(field, all, most)?;
-        let mut keys = BTreeSet::new();
-        for (position, one) in all.iter_mut().enumerate() {
-            let field = format!("{field}.{position}");
-            if !keys.insert(key(one).to_owned()) {
-                return Err(InvalidInput::new(&format!("{field}.key"), "is given twice").into());
-            }
-            nested()(&field, one)?;
-        }
-        Ok(())
+        each(most, nested())(field, all)?;
+        Ok(unique(field, all, "key", &key)?)
     }
 }
 

@@ -28,7 +28,7 @@
 //! product may still be counted under, because a write may take it out of categories.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeSet, HashMap},
     time::{Duration, Instant},
 };
 
@@ -75,8 +75,8 @@ pub trait Counts: Stored {
     /// Rises with each change that is to be counted.
     fn changes(&self) -> i64;
 
-    /// The counts that the changes of these records may touch: their keys, each with further fields to be set.
-    fn touched(records: &[Self::Record]) -> BTreeMap<&str, Document>;
+    /// The keys of the counts that the changes of these records may touch.
+    fn touched(records: &[Self::Record]) -> BTreeSet<&str>;
 
     /// Counts again, and returns whether the counts were written. They aren't if another caller wrote newer ones.
     ///
@@ -182,23 +182,30 @@ async fn list_marked<T: Marked>(app: &App, from: DateTime) -> Result<SweptPage<T
     app.collection().list_swept((at, from), list).await
 }
 
-/// Marks counts as dirty, and sets further fields of each. Returns `false` if another caller inserted one of them at the same
-/// time; then some may not be marked.
-///
-/// # Errors
-/// The write failed.
-pub async fn mark<C: Counts>(app: &App, touched: BTreeMap<&str, Document>) -> Result<bool> {
-    let marked = |(key, mut set): (&str, Document)| {
+/// Marks counts as dirty. Returns `false` if another caller inserted one of them at the same time; then some may not be marked.
+async fn mark<C: Counts>(app: &App, touched: BTreeSet<&str>) -> Result<bool> {
+    let marked = |key: &str| {
         let next = doc! { "$add": [{ "$ifNull": ["$changes", 0_i64] }, 1_i64] };
-        set.extend(doc! {
+        let set = doc! {
             "changes": { "$max": [next, { "$toLong": "$$NOW" }] },
             "dirtyAt": { "$ifNull": ["$dirtyAt", "$$NOW"] },
             "v": 1,
-        });
+        };
         (doc! { "_id": key }, vec![doc! { "$set": set }])
     };
     let updates = touched.into_iter().map(marked).collect();
     Ok(app.collection::<C>().upsert_each(updates).await?.is_empty())
+}
+
+/// Counts again in any case, for a repair. Returns `false` if the counts were removed at the same time.
+///
+/// # Errors
+/// A read or a write failed.
+pub async fn count_anew<C: Counts>(app: &App, key: &str) -> Result<bool> {
+    mark::<C>(app, BTreeSet::from([key])).await?;
+    let Some(counts) = app.collection::<C>().get(key).await? else { return Ok(false) };
+    counts.recount(app).await?;
+    Ok(true)
 }
 
 /// Removes the marks of records that haven't changed since they were read.
@@ -252,7 +259,7 @@ pub async fn wrong<C: Counts, R>(app: &App, different: Vec<(C, R)>) -> Result<Ve
     let now: HashMap<String, i64> = now.map(|one| (one.key().to_owned(), one.changes())).collect();
     let is_wrong = |(counts, _): &(C, R)| {
         let is_same = now.get(counts.key()) == Some(&counts.changes());
-        is_same && !pending.contains_key(counts.key())
+        is_same && !pending.contains(counts.key())
     };
     Ok(different.into_iter().filter(is_wrong).collect())
 }

@@ -12,8 +12,7 @@
 //! `events`, `hits`, `series`, `sessions` and `queue` have no flows: each of their changes is one write of each document.
 //! `payments` has no documents; it has a file for each provider.
 //!
-//! Several rooms share the modules beside them: [`baskets`] and their [`checkout`], [`counted`], [`delivery`], [`trees`],
-//! [`former_paths`], [`paying`], [`outside`].
+//! Several rooms share the modules beside them, such as [`baskets`] and their [`checkout`].
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //!

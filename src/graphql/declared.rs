@@ -19,7 +19,11 @@
 //! white space at its ends, and a global id becomes the `_id`. A field without a check takes every value of its
 //! type.
 
-use std::ops::{Deref, RangeInclusive};
+use std::{
+    collections::HashSet,
+    hash::Hash,
+    ops::{Deref, RangeInclusive},
+};
 
 use async_graphql::{ID, MaybeUndefined};
 
@@ -204,6 +208,23 @@ pub fn each<T, E: From<InvalidInput>>(
 /// A list of 1 to `max` values, which are checked elsewhere.
 pub fn at_least_one<T>(max: usize) -> impl Fn(&str, &mut Vec<T>) -> Result<(), InvalidInput> {
     move |field, values| checks::at_least_one(field, values, max)
+}
+
+/// Checks that values differ in their keys. `name` is the field that has the key.
+///
+/// # Errors
+/// `InvalidInput` with the path of the first key that is given twice.
+pub fn unique<'a, T, K: Eq + Hash>(
+    field: &str,
+    values: &'a [T],
+    name: &str,
+    key: impl Fn(&'a T) -> K,
+) -> Result<(), InvalidInput> {
+    let mut seen = HashSet::new();
+    match values.iter().position(|value| !seen.insert(key(value))) {
+        Some(at) => Err(InvalidInput::new(&format!("{field}.{at}.{name}"), "is given twice")),
+        None => Ok(()),
+    }
 }
 
 /// Declares inputs; see [`declared`](crate::graphql::declared). An input with `: Deserialize` can also stand in

@@ -5,11 +5,12 @@ use std::{
     time::Duration,
 };
 
+use docgate::config::{Config, PaymentProvider};
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 pub use crate::support::settled;
-use crate::support::{Client, Gateway, key};
+use crate::support::{Client, Gateway, key, short_bounds};
 
 pub const ORDER: &str = "id cartId state lines { sku quantity unitPrice { minorUnits } total { minorUnits } } \
     total { minorUnits } paid { minorUnits } refunded { minorUnits } refundDue { minorUnits } \
@@ -19,6 +20,16 @@ pub const ORDER: &str = "id cartId state lines { sku quantity unitPrice { minorU
 pub fn fresh_key() -> String {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     format!("fresh-{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The settings of a gateway whose provider of payments is this service.
+pub fn paid_at(url: String) -> impl Fn(&mut Config) {
+    move |config| {
+        short_bounds(config);
+        config.payments = PaymentProvider::Http;
+        config.payments_url = Some(url.clone());
+        config.payments_signing_secret = Some("payments: thirty-two bytes at the least".into());
+    }
 }
 
 /// A product and its stock.

@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     cli::{Running, done, on},
-    support::{fresh_name, http, token, until},
+    support::{fresh_name, http, outside, token, until},
 };
 
 /// A collector of traces.
@@ -30,11 +30,7 @@ struct Collector {
 impl Collector {
     /// Begins to collect; answers with its address.
     async fn start(&self) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let routes = Router::new().route("/v1/traces", post(receive)).with_state(self.clone());
-        tokio::spawn(async move { axum::serve(listener, routes).await.expect("it serves") });
-        format!("http://{address}")
+        outside(Router::new().route("/v1/traces", post(receive)).with_state(self.clone())).await
     }
 
     /// Spans that were received, and who they are from.

@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 
 use super::put;
+use crate::domains::catalog::types::OWN_FIELDS;
 
 /// Path of the data that depends on the type of a product.
 pub(super) const DETAILS: &str = "content.details";
 /// Path of the type itself, which is the name of the field in that data.
 pub(super) const TYPE: &str = "content.details.type";
-/// Types with fields of their own. Others are `generic`.
-const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
 
 /// The details of a type.
 pub(super) fn typed(kind: &str, mut details: Value) -> Value {

@@ -185,13 +185,9 @@ pub trait Basket: Decider + Clone {
 
     /// What a checkout costs, in minor units.
     fn total(&self) -> i64;
-    /// Guard of the decision of a checkout without a claim: the content is as it was read, and nothing is still to be given
-    /// back.
+    /// Guard of the decision of a checkout without a claim, and of the freeze of one with a claim: the content is as it was
+    /// read, and nothing is still to be given back.
     fn as_read(&self) -> Document;
-    /// Guard of the freeze of a checkout with a claim: the total is as it was read, and nothing is still to be given back.
-    fn to_freeze(&self) -> Document {
-        self.as_read()
-    }
     /// After how many seconds without a change it expires.
     fn idle_seconds(config: &Config) -> u64;
     /// Fields that are set when it is cancelled or has expired.

@@ -154,8 +154,8 @@ pub fn settle<B: Basket>(app: &App, id: &str, tag: &str) -> Guarded<B> {
     modified(app, doc! { "_id": id, "outbox.tag": tag }, doc! { "outbox": rest })
 }
 
-/// ACTIVE → PENDING: the content is frozen for a checkout with a claim. The guard includes that no other checkout was begun
-/// since the basket was read.
+/// ACTIVE → PENDING: the content as it was read is frozen for a checkout with a claim. The guard includes that no other checkout
+/// was begun since then.
 pub fn freeze<B: Basket>(app: &App, basket: &B, checkout: &B::Checkout) -> Guarded<B> {
     let unbegun = doc! { B::CHECKOUTS: basket.checkouts() };
     let set = doc! {
@@ -163,7 +163,7 @@ pub fn freeze<B: Basket>(app: &App, basket: &B, checkout: &B::Checkout) -> Guard
         "checkout": literal(stored(checkout)),
         B::CHECKOUTS: { "$add": [format!("${}", B::CHECKOUTS), 1] },
     };
-    modified(app, both(active_as_read(basket), both(basket.to_freeze(), unbegun)), set)
+    modified(app, both(active_as_read(basket), both(basket.as_read(), unbegun)), set)
 }
 
 /// Guard: the basket is in this state of this checkout. A late write of an earlier checkout changes nothing.

@@ -2,7 +2,7 @@
 
 use super::{
     MAX_LINES, MAX_QUANTITY,
-    documents::{CartDocument, CartLine, CartState, total},
+    documents::{CartDocument, CartLine, CartState},
     quotes::CartQuote,
     vouchers::AppliedVoucher,
 };
@@ -39,20 +39,6 @@ pub(super) fn name_guest(app: &App, id: &str, guest: &str) -> Guarded<CartDocume
 pub(super) async fn remove_closed(app: &App, read: &CartDocument) -> Result<bool> {
     let as_read = doc! { "_id": &read.id, "state": read.state, "modifiedAt": read.modified_at };
     Ok(carts(app).remove(as_read).await.decided()?.is_some())
-}
-
-/// Guard of a freeze: there are lines, nothing is still to be returned, and the lines and the voucher still have the total for
-/// which the payer was checked.
-pub(super) fn has_total_of(cart: &CartDocument) -> Document {
-    let line = doc! { "$multiply": ["$$this.quantity", "$$this.unitPrice"] };
-    doc! {
-        // A sum of Longs, so an exact Long.
-        "$expr": { "$eq": [{ "$sum": map("$lines", line) }, total(&cart.lines)] },
-        "voucher.code": voucher_of(cart),
-        "quote.id": quote_of(cart),
-        "lines.0": { "$exists": true },
-        "outbox": { "$size": 0 },
-    }
 }
 
 /// Guard: nothing is still to be returned, and the voucher, the quote and the lines are as they were read.

@@ -43,7 +43,7 @@ use crate::{
     app::App,
     domains::{
         baskets::{self, Basket as _, State},
-        inventory::{Reservation, SweptStock, Tag, operations as inventory},
+        inventory::{Mark, Reservation, SweptStock, operations as inventory},
     },
     error::Result,
     flow::{Pages, Sweep},
@@ -206,7 +206,7 @@ impl Reconciliation<'_> {
     /// committed meanwhile: what was read is outdated then.
     async fn abort_reserves(&self, cart: &CartDocument) -> Result<bool> {
         let bounds = store::bounds(self.app);
-        for Tag { tag, .. } in &self.entry.reserve_marks {
+        for Mark { tag, .. } in &self.entry.reserve_marks {
             let is_known = cart.ops.iter().any(|record| record.tag == *tag);
             if !is_known && !carts(self.app).abort(&cart.id, tag, bounds).await? {
                 return Ok(false);
@@ -229,7 +229,7 @@ impl Reconciliation<'_> {
         Ok(returned)
     }
 
-    async fn retire(&self, marks: impl Iterator<Item = &Tag>) -> Result<()> {
+    async fn retire(&self, marks: impl Iterator<Item = &Mark>) -> Result<()> {
         let tags: Vec<String> = marks.map(|mark| mark.tag.clone()).collect();
         if tags.is_empty() {
             return Ok(());

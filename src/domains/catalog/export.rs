@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::documents::{Content, ProductDocument};
+use super::{
+    documents::{Content, ProductDocument},
+    types::OWN_FIELDS,
+};
 use crate::graphql::prelude::*;
-
-/// Types with fields of their own, by the names that an import has for them.
-const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
 
 /// Calls `each` for every product, in the order of SKUs, with the line that imports it; see
 /// [`ImportProduct`](super::ImportProduct).

@@ -68,9 +68,9 @@
 //!
 //! # Invariants
 //!
-//! Every slug of a product is claimed by it. Variants have the SKU of their product, and differ in SKU and title. Terms
-//! agree with the titles. Savings, keys and coordinates agree with the fields from which they are derived. The works of
-//! people agree with the contributors of products, in both directions.
+//! Every slug of a product is claimed by it. The SKU of a variant begins with that of its product. The variants of a product
+//! differ in SKU and in the values of their options. Terms agree with the titles. Savings, keys and coordinates agree with
+//! the fields from which they are derived. The works of people agree with the contributors of products, in both directions.
 
 mod broadcasts;
 mod documents;

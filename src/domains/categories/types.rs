@@ -1,7 +1,5 @@
 //! GraphQL types of categories.
 
-use std::collections::HashSet;
-
 use async_graphql::{Context, MaybeUndefined, OneofObject, SimpleObject};
 
 use super::{
@@ -17,7 +15,7 @@ use crate::{
     },
     engine::caching::cache_control,
     graphql::{
-        declared::{each, nested},
+        declared::{each, nested, unique},
         prelude::*,
     },
 };
@@ -225,13 +223,7 @@ fn one_per_language(field: &str, names: &mut Vec<TranslationInput>) -> Result<()
     if names.is_empty() {
         return Err(InvalidInput::new(field, "takes at least one name").into());
     }
-    let mut seen = HashSet::new();
-    match names.iter().position(|name| !seen.insert(&name.locale)) {
-        Some(at) => {
-            Err(InvalidInput::new(&format!("{field}.{at}.locale"), "is given twice").into())
-        }
-        None => Ok(()),
-    }
+    Ok(unique(field, names, "locale", |name| &name.locale)?)
 }
 
 /// The names as they are stored.

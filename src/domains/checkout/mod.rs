@@ -56,6 +56,8 @@ pub trait Sale: Copy + Send + Sync + 'static {
 
     /// The kind of the global id of what is placed.
     const PLACED: NodeKind;
+    /// Whether open authorisations that name no holder are of this room. Old ones name none.
+    const HAS_UNNAMED: bool = false;
     /// What the ids of the checkout and of its payment are derived from, beside the basket and the try.
     const IDS: [&'static str; 2];
     /// Name of the work behind the answer.
@@ -63,14 +65,12 @@ pub trait Sale: Copy + Send + Sync + 'static {
 
     /// The name of a payment or a basket in the provider's records, which are those of all rooms.
     fn recorded(name: &str) -> String;
-    /// The basket behind a holder's name in the provider's records; `None` if it is of another room.
-    fn basket_of(holder: &str) -> Option<&str>;
-    /// Whether this room has the open authorisations of a holder. Old ones don't name it.
-    fn answers_for(holder: Option<&str>) -> bool;
-    /// Whether the payment of this holder belongs to the room.
+    /// The name behind a holder's in the provider's records; `None` if the holder is of another room.
+    fn own_name(holder: &str) -> Option<&str>;
+    /// Whether the payment belongs to what has this name: to its checkout, or to what the checkout has placed.
     fn has_payment(
         app: &App,
-        holder: Option<&str>,
+        name: &str,
         payment: &str,
     ) -> impl Future<Output = Result<bool>> + Send;
 
@@ -134,7 +134,7 @@ pub trait Sale: Copy + Send + Sync + 'static {
     fn claim_ended(_run: Run<'_, Self>) {}
 }
 
-/// The baskets of a room. A derived `Copy` of [`Run`] asks nothing of them because of this name.
+/// The baskets of a room. With this name, the derived `Copy` of [`Run`] doesn't require that a basket is `Copy`.
 type BasketOf<S> = <S as Sale>::Basket;
 
 /// The stored checkouts of a room.

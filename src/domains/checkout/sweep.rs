@@ -82,7 +82,7 @@ async fn release_each<S: Sale>(app: &App, found: &Holding) -> Result<bool> {
     }
     let (mut done, mut failed) = (false, None);
     for held in &found.holds {
-        let Some(basket) = S::basket_of(&held.cart) else { continue };
+        let Some(basket) = S::own_name(&held.cart) else { continue };
         match release::<S>(app, basket, held).await {
             Ok(is_released) => done |= is_released,
             Err(error) => {
@@ -123,8 +123,12 @@ pub async fn sweep_authorisations<S: Sale>(app: &App, sweep: &mut Sweep) {
 
 /// Voids an authorisation that is of this room and belongs to no checkout. Returns whether it is one.
 async fn void<S: Sale>(app: &App, open: &OpenAuthorisation) -> Result<bool> {
-    let holder = open.holder.as_deref();
-    if !S::answers_for(holder) || S::has_payment(app, holder, &open.id).await? {
+    let is_left = match open.holder.as_deref().map(S::own_name) {
+        Some(Some(name)) => !S::has_payment(app, name, &open.id).await?,
+        Some(None) => false,
+        None => S::HAS_UNNAMED,
+    };
+    if !is_left {
         return Ok(false);
     }
     transfers::operations::void(app, &open.id).await.map(|()| true)

@@ -34,10 +34,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<()> {
         ("identities: no name waits for a change that is over", pending),
         ("identities: every change that was decided is finished", moved),
     ] {
-        report.rule(rule);
-        for what in broken {
-            report.broken(what);
-        }
+        report.add(rule, broken);
     }
     Ok(())
 }

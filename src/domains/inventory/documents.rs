@@ -41,7 +41,7 @@ document! {
         pub imported: Vec<ImportedReceipt>,
         /// Marks of applied restocks, until their orders retire them.
         #[serde(default)]
-        pub restocks: Vec<Tag>,
+        pub restocks: Vec<Mark>,
         /// Set when the product was deleted: nothing can be reserved or received.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub deleting: bool,
@@ -125,9 +125,9 @@ document! {
         pub holder: String,
         pub quantity: i64,
         /// Marks of reserves that may still be released.
-        pub reserve_marks as "takes": Vec<Tag>,
+        pub reserve_marks as "takes": Vec<Mark>,
         /// Marks of applies that may still be repeated.
-        pub apply_marks as "gifts": Vec<Tag>,
+        pub apply_marks as "gifts": Vec<Mark>,
         /// Server time of the last change.
         pub at: DateTime,
     }
@@ -152,7 +152,7 @@ document! {
     }
 
     /// A mark: the tag of a flow as the stock remembers it.
-    pub struct Tag {
+    pub struct Mark {
         pub tag: String,
         /// Quantity that was moved.
         pub quantity: i64,

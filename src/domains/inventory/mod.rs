@@ -91,7 +91,7 @@ use super::{
     Room,
     room::{declared, documented, unmet},
 };
-pub use documents::{ReceiptDocument, Reservation, StockDocument, SweptStock, Tag};
+pub use documents::{Mark, ReceiptDocument, Reservation, StockDocument, SweptStock};
 pub use types::{Availability, InsufficientStock, Stock};
 
 /// Maximum number of op records of receipts in a stock document.

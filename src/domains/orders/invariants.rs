@@ -1,6 +1,7 @@
 //! Invariants of orders and checkouts, for `docgate check`.
 
 mod charges;
+mod fulfilment;
 mod vouchers;
 
 use std::{
@@ -8,11 +9,11 @@ use std::{
     mem,
 };
 
+pub(super) use fulfilment::repair;
 use vouchers::Vouchers;
 
 use super::{
     documents::{OrderDocument, OrderState},
-    fulfilment,
     store::orders,
 };
 use crate::{
@@ -60,7 +61,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     report.add(rule, found.broken.drain(..));
     report.add(charges::RULE, found.impossible.drain(..));
     report.add(fulfilment::RULE, found.unsound.drain(..));
-    fulfilment::check_numbers(app, std::mem::take(&mut found.numbers), report).await?;
+    fulfilment::check_numbers(app, mem::take(&mut found.numbers), report).await?;
     check_carts(app, &found, report).await?;
     check_stock(app, &mut found, report).await?;
     mem::take(&mut found.vouchers).check(app, &found.carts, report).await?;

@@ -79,7 +79,6 @@
 
 mod broadcasts;
 mod documents;
-mod fulfilment;
 pub mod invariants;
 pub mod operations;
 mod person;
@@ -138,7 +137,7 @@ pub const ROOM: Room = Room {
     }),
     repair: Some(|app| {
         Box::pin(async move {
-            let mut corrected = fulfilment::repair(app).await?;
+            let mut corrected = invariants::repair(app).await?;
             corrected.extend(together::repair(app).await?);
             Ok(corrected)
         })

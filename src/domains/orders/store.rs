@@ -7,6 +7,7 @@ pub(super) use lists::{NEWEST, list_placed, listed};
 use super::{
     documents::{Action, Due, Note, OrderDocument, OrderState, Raise, Stage},
     together,
+    types::NOTES,
 };
 use crate::{domains::carts::Address, graphql::prelude::*, mongo::prelude::*};
 
@@ -144,14 +145,8 @@ pub(super) fn derive(app: &App, order: &OrderDocument) -> Guarded<OrderDocument>
 
 /// Adds a note, once per op, if there is room for it. Customers don't see notes, so neither revision nor time of the last
 /// change change.
-pub(super) fn add_note(
-    app: &App,
-    id: &str,
-    note: &Note,
-    op: &Op,
-    most: usize,
-) -> Guarded<OrderDocument> {
-    let has_room = doc! { "$lt": [{ "$size": array("notes") }, count(most)] };
+pub(super) fn add_note(app: &App, id: &str, note: &Note, op: &Op) -> Guarded<OrderDocument> {
+    let has_room = doc! { "$lt": [{ "$size": array("notes") }, count(NOTES)] };
     let guard = all(vec![has_room, doc! { "$ne": ["$deleted", true] }]);
     let note = whole(doc! {
         "author": literal(note.author.as_str()), "text": literal(note.text.as_str()), "at": "$$NOW",

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-pub use super::store::{apply_first_works, list_names as names};
+pub use super::store::{apply_first_works, correct_terms, list_names as names};
 
 use super::{
     documents::{PersonAddress, PersonDocument, Work},
@@ -45,15 +45,6 @@ pub async fn people(app: &App, prefix: &str, paging: Paging) -> Result<Connectio
 pub async fn suggested(app: &App, typed: &Typed, first: i64) -> Result<Vec<PersonSuggestion>> {
     let found = store::suggest(app, typed, first).await?;
     Ok(found.into_iter().map(PersonSuggestion).collect())
-}
-
-/// Corrects the terms of people that an earlier version has stored, and returns their number. It may be interrupted and
-/// repeated.
-///
-/// # Errors
-/// People that were corrected before the failure stay so.
-pub async fn correct_terms(app: &App) -> Result<u64> {
-    store::correct_terms(app).await
 }
 
 /// Creates a person, once per idempotency key.

@@ -42,8 +42,12 @@ pub(super) async fn suggest(
     app.collection().suggest(typed, limit).await
 }
 
-/// Corrects the terms of all people, and returns how many had other ones.
-pub(super) async fn correct_terms(app: &App) -> Result<u64> {
+/// Corrects the terms of people that an earlier version has stored, and returns their number. It may be interrupted and
+/// repeated.
+///
+/// # Errors
+/// People that were corrected before the failure stay so.
+pub async fn correct_terms(app: &App) -> Result<u64> {
     let outdated = |person: &PersonDocument| {
         let terms = PersonDocument::terms(&person.name);
         let filter = doc! { "_id": &person.id, "name": &person.name };

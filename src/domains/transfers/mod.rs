@@ -81,7 +81,6 @@ mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
-mod texts;
 pub mod types;
 
 use super::{

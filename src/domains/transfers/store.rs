@@ -102,7 +102,7 @@ pub(super) enum NotMoved {
 
 /// The reserve: subtracts the amount from the source, once per transfer. A withdrawal is also possible from a
 /// closed account, which a refund may have reached later.
-pub(super) fn debit(transfer: &TransferDocument) -> Change<NotMoved> {
+fn debit(transfer: &TransferDocument) -> Change<NotMoved> {
     let TransferDocument { id, source, amount, .. } = transfer;
     let mut rules = vec![
         (is_marked(id).negated(), NotMoved::Already),
@@ -119,7 +119,7 @@ pub(super) fn debit(transfer: &TransferDocument) -> Change<NotMoved> {
 }
 
 /// The apply: adds the amount to the destination, once per transfer. A refund always arrives.
-pub(super) fn credit(transfer: &TransferDocument) -> Change<NotMoved> {
+fn credit(transfer: &TransferDocument) -> Change<NotMoved> {
     let TransferDocument { id, destination, amount, .. } = transfer;
     let mut rules = vec![(is_marked(id).negated(), NotMoved::Already)];
     if transfer.kind != TransferKind::Refund {

@@ -1,13 +1,13 @@
 //! GraphQL types of accounts and transfers.
 
+use std::ops::RangeInclusive;
+
 use async_graphql::{Context, OneofObject, Value};
 
 pub use super::documents::{AccountState, TransferKind, TransferReason, TransferState};
-pub use super::texts::{RenameAccountInput, RenameAccountResult};
 use super::{
     documents::{AccountDocument, LARGEST, TransferDocument, TransferStep},
     operations,
-    texts::{account_name, transfer_purpose},
 };
 use crate::graphql::{prelude::*, refusals::CurrencyMismatch, scalars::DateTime};
 
@@ -157,6 +157,16 @@ pub enum TransferBy {
     IdempotencyKey(ID),
 }
 
+/// A text of one line, without the white space at its ends.
+fn shown_line(
+    length: RangeInclusive<usize>,
+) -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
+    move |field, text| {
+        *text = input::line(field, &input::text(field, text, length.clone())?, length.clone())?;
+        Ok(())
+    }
+}
+
 input! {
     /// Input of `openAccount`: the currency and the highest balance of the new account.
     pub struct OpenAccountInput {
@@ -166,10 +176,18 @@ input! {
         pub largest_balance: Option<Long> where optional(within(1..=LARGEST)),
         /// Name that only the owner and services see, a line of 1 to 100 characters. Default: none.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub name: Option<String> where optional(account_name),
+        pub name: Option<String> where optional(shown_line(1..=100)),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the account that the first
         /// call opened.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
+    }
+
+    /// Input of `renameAccount`: the account and its new name.
+    pub struct RenameAccountInput {
+        /// Global id of the account.
+        pub account_id: ID where id(NodeKind::ACCOUNT),
+        /// New name, a line of 1 to 100 characters. Default: the account has no name any more.
+        pub name: Option<String> where optional(shown_line(1..=100)),
     }
 
     /// Input of `closeAccount`: the empty account to close.
@@ -188,7 +206,7 @@ input! {
         pub amount: Long where within(1..=LARGEST),
         /// What the money is for, a line of 1 to 140 characters that the owners of both accounts see. Default: nothing.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub purpose: Option<String> where optional(transfer_purpose),
+        pub purpose: Option<String> where optional(shown_line(1..=140)),
         /// Idempotency key, 1 to 128 characters. The transfer is made once, however often the call is repeated
         /// with the same key.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
@@ -233,6 +251,10 @@ result! {
     /// Result of `openAccount`: the account, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
     pub enum OpenAccountResult:
         AccountDocument => Account | Conflict | InvalidInput;
+
+    /// Result of `renameAccount`: the account with its new name, or a refusal.
+    pub enum RenameAccountResult:
+        AccountDocument => Account | NotFound | AccountClosed | InvalidInput;
 
     /// Result of `closeAccount`: the closed account, or a refusal. `InUse`: the account receives the merchant's
     /// payments.

@@ -1,15 +1,15 @@
 //! Checkouts and cancellations with a voucher that were cut at any of their commands, or overtaken.
 
-use std::sync::Arc;
-
 use axum::{Router, extract::Path, routing::post};
-use docgate::config::{Config, PaymentProvider};
+use docgate::config::Config;
 use serde_json::{Value, json};
 
 use super::{applied, cancel, checkout, checkout_query, created, remove, sums, used};
 use crate::{
-    shop::{account, balance, cart, checkout_input, complete, settled, state, stock, stocked},
-    support::{Gateway, cuts, long_bounds, proxy::Cut, short_bounds},
+    shop::{
+        account, balance, cart, checkout_input, complete, paid_at, settled, state, stock, stocked,
+    },
+    support::{Gateway, cuts, long_bounds, outside, proxy::Cut, short_bounds},
 };
 
 /// A cart with a voucher, and who pays it.
@@ -104,30 +104,16 @@ async fn answer(Path(action): Path<String>) -> String {
     json!({ "status": status }).to_string()
 }
 
-/// Starts that provider, and returns its address.
-pub(super) async fn provider() -> String {
-    let router = Router::new().route("/pay/{action}", post(answer));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/pay/", listener.local_addr().expect("an address"));
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    url
-}
-
-/// Payments at that provider.
-pub(super) fn paid_outside(url: Arc<str>) -> impl Fn(&mut Config) {
-    move |config| {
-        short_bounds(config);
-        config.payments = PaymentProvider::Http;
-        config.payments_url = Some(url.to_string());
-        config.payments_signing_secret = Some("payments: thirty-two bytes at the least".into());
-    }
+/// Starts that provider, and returns the settings of a gateway that pays there.
+pub(super) async fn paid_outside() -> impl Fn(&mut Config) {
+    let url = outside(Router::new().route("/pay/{action}", post(answer))).await;
+    paid_at(format!("{url}/pay/"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cut_at_any_command_a_checkout_with_a_claim_spends_a_voucher_once() {
-    let url: Arc<str> = provider().await.into();
     cuts::everywhere(
-        paid_outside(url),
+        paid_outside().await,
         async |gateway, n| {
             let mut subject = subject(gateway, n, "MINE").await;
             subject.input["payment"] = json!({ "token": "tok" });
@@ -155,10 +141,9 @@ async fn cut_at_any_command_a_checkout_with_a_claim_spends_a_voucher_once() {
 /// Where a checkout with a claim fails after its voucher was reserved, the voucher is released.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_checkout_that_fails_gives_the_voucher_back() {
-    let url: Arc<str> = provider().await.into();
     for is_outside in [false, true] {
         let gateway = if is_outside {
-            Gateway::with(paid_outside(Arc::clone(&url))).await
+            Gateway::with(paid_outside().await).await
         } else {
             Gateway::with(short_bounds).await
         };

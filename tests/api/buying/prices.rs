@@ -3,11 +3,11 @@
 use docgate::config::ChangedPrices;
 use serde_json::{Value, json};
 
-use super::checkout;
+use super::{checkout, checkout_query, flows::paid_outside};
 use crate::{
     commands::sends_only,
-    shop::{account, cart, settled, stocked},
-    support::{Client, Gateway, cuts, short_bounds},
+    shop::{account, cart, checkout_input, settled, state, stocked},
+    support::{Client, Gateway, cuts, long_bounds, proxy::Cut, short_bounds},
 };
 
 /// The lines of a cart with their prices.
@@ -119,6 +119,45 @@ async fn a_checkout_charges_the_lines_price_or_is_refused() {
     assert_eq!(order["total"]["minorUnits"], 120, "{order:#}");
     settled(&gateway).await;
     settled(&strict).await;
+    gateway.assert_sound().await;
+}
+
+/// A checkout with a claim freezes the lines whose prices it has compared, and no others of the same total.
+#[tokio::test(flavor = "multi_thread")]
+async fn prices_are_compared_again_if_the_lines_change_before_the_freeze() {
+    let outside = paid_outside().await;
+    let gateway = Gateway::behind_proxy(|config| {
+        outside(config);
+        long_bounds(config);
+        config.checkout_changed_prices = ChangedPrices::Refuse;
+    })
+    .await;
+    for sku in ["a", "b"] {
+        stocked(&gateway, sku, 100, 10).await;
+    }
+    let shopper = gateway.shopper("ann");
+    let other = gateway.sibling().await;
+    let others = other.shopper("ann");
+    let id = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
+    let mut input = checkout_input(&id, "none", "op");
+    input["payment"] = json!({ "token": "tok" });
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    // The freeze is held back.
+    proxy.count_only(|seen| seen.collection == "carts" && seen.command == "findAndModify");
+    proxy.cut(0, Cut::Hold);
+    let meanwhile = async {
+        proxy.reached().await;
+        for changed in [others.remove(&id, "a").await, others.add(&id, "b", 1).await] {
+            assert_eq!(changed["__typename"], "Cart", "{changed:#}");
+        }
+        other.reprice("b", 150).await;
+        proxy.release().await;
+    };
+    let checkout = shopper.field(checkout_query(), json!({ "input": input }));
+    let (refused, ()) = tokio::join!(checkout, meanwhile);
+    proxy.heal();
+    assert_eq!(refused["code"], "PRICES_CHANGED", "{refused:#}");
+    assert_eq!(state(&gateway, "carts", &id).await, "ACTIVE");
     gateway.assert_sound().await;
 }
 

@@ -4,7 +4,7 @@ use docgate::config::Config;
 use serde_json::{Value, json};
 
 use super::{
-    flows::{paid_outside, provider},
+    flows::paid_outside,
     quotes::{checkout, checkout_query, chosen, quoted, with_tables},
 };
 use crate::{
@@ -145,6 +145,5 @@ async fn cut_at_any_command_a_checkout_pays_its_quote_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cut_at_any_command_a_checkout_with_a_claim_pays_its_quote_once() {
-    let url = provider().await.into();
-    cut_checkout(paid_outside(url), json!({ "token": "tok" })).await;
+    cut_checkout(paid_outside().await, json!({ "token": "tok" })).await;
 }

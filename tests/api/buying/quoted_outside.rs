@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     shop::{account, add, balance, cart, checkout_input, settled, stocked},
-    support::Gateway,
+    support::{Gateway, outside},
 };
 
 const SECRET: &str = "quotes: thirty-two bytes at the least";
@@ -100,9 +100,7 @@ pub async fn service() -> (Shared, String) {
         go_on: Notify::new(),
     });
     let router = Router::new().route("/quote", post(serve)).with_state(Arc::clone(&shared));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/quote", listener.local_addr().expect("an address"));
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    let url = format!("{}/quote", outside(router).await);
     (shared, url)
 }
 

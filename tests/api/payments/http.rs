@@ -27,7 +27,7 @@ use sha2::Sha256;
 use super::{declined, euros};
 use crate::{
     shop,
-    support::{Gateway, key},
+    support::{Gateway, key, outside},
 };
 
 const SECRET: &str = "payments: thirty-two bytes at the least";
@@ -184,9 +184,7 @@ async fn start_impatient() -> (Gateway, Shared) {
 async fn start_with(secret: &str, change: impl FnOnce(&mut Config)) -> (Gateway, Shared) {
     let shared = Shared::default();
     let router = Router::new().route("/pay/{action}", post(serve)).with_state(shared.clone());
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/pay/", listener.local_addr().expect("an address"));
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    let url = format!("{}/pay/", outside(router).await);
     let secret = secret.to_owned();
     let gateway = Gateway::with(move |config| {
         config.payments = PaymentProvider::Http;

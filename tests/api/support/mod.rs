@@ -23,6 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use axum::Router;
 use docgate::{
     app::App,
     background,
@@ -528,6 +529,14 @@ pub fn http_builder() -> reqwest::ClientBuilder {
     // Another test may have installed it already.
     let _already = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().tls_certs_only([])
+}
+
+/// Serves an outside service, and returns its address.
+pub async fn outside(service: Router) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move { axum::serve(listener, service).await.expect("it serves") });
+    format!("http://{address}")
 }
 
 /// The `_id` behind a global id; a key is its own.

@@ -7,17 +7,20 @@ use axum::{
     extract::{Path, State},
     routing::post,
 };
-use docgate::config::{Config, PaymentProvider};
+use docgate::config::Config;
 use serde_json::{Value, json};
 
 use super::{
     assert_map, booking, cancelling, complete, hall, hold, holding_seats, id_of, receipt,
     refunding, said, stored,
 };
-use crate::support::{
-    Client, Gateway,
-    cuts::{self, Case},
-    short_bounds,
+use crate::{
+    shop::paid_at,
+    support::{
+        Client, Gateway,
+        cuts::{self, Case},
+        outside,
+    },
 };
 
 /// How the provider answers an authorisation next, and what it was asked.
@@ -59,16 +62,8 @@ async fn answer(
 async fn provider() -> (Shared, impl Fn(&mut Config)) {
     let shared = Shared::default();
     let router = Router::new().route("/pay/{action}", post(answer)).with_state(shared.clone());
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/pay/", listener.local_addr().expect("an address"));
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    let settings = move |config: &mut Config| {
-        short_bounds(config);
-        config.payments = PaymentProvider::Http;
-        config.payments_url = Some(url.clone());
-        config.payments_signing_secret = Some("payments: thirty-two bytes at the least".into());
-    };
-    (shared, settings)
+    let url = format!("{}/pay/", outside(router).await);
+    (shared, paid_at(url))
 }
 
 /// A gateway with these settings, but bounds within which a busy machine asks the provider once.

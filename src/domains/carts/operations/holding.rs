@@ -35,14 +35,6 @@ basket! {
         store::as_read(self)
     }
 
-    fn to_freeze(&self) -> Document {
-        // The amounts of a quote are those of the lines as they were read.
-        match &self.quote {
-            Some(_) => store::as_read(self),
-            None => store::has_total_of(self),
-        }
-    }
-
     fn idle_seconds(config: &Config) -> u64 {
         config.cart_idle_seconds
     }

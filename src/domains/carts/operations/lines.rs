@@ -116,8 +116,7 @@ where
         if cart.state != CartState::Active {
             return Err(CartNotActive::new(cart.state).into());
         }
-        let reason = "too many changes of this cart";
-        store::bounds(&cx).demand_room(&cart.ops, &attempt, reason)?;
+        store::bounds(&cx).demand_room(&cart.ops, &attempt, CartDocument::TOO_MANY)?;
         step(Call { cx, op, attempt, cart: cart.into() }).await
     })
     .await

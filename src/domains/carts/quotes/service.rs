@@ -1,4 +1,4 @@
-//! Quotes of an outside service. The room's `mod.rs` has the contract. A call isn't repeated: the caller waits for it.
+//! Quotes of an outside service. The head of `quotes/mod.rs` has the contract. A call isn't repeated: the caller waits for it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

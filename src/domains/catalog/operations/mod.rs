@@ -13,8 +13,8 @@ pub use edits::{
 };
 pub(super) use follow::{finish, finish_all};
 pub(super) use imported_variants::{check_variants, import_variants};
-pub use search::{correct_terms, product_by, set_product_slug, suggested_products, typed};
 pub(super) use search::{finish_claim, full_slugs, set_slug, taken_slug};
+pub use search::{product_by, set_product_slug, typed};
 pub use variants::{
     add_variant, generation_on_sale, product_selling, remove_variant, update_variant, variant,
 };
@@ -26,7 +26,7 @@ use super::{
 };
 pub use super::{
     import::import,
-    store::{Offer, find_offer as offer, list, related},
+    store::{Offer, correct_terms, find_offer as offer, list, related, suggested_products},
 };
 use crate::graphql::prelude::*;
 

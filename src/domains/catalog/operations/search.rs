@@ -1,10 +1,8 @@
 //! Slugs of products, and the suggestions for a text that is being typed.
 
-use std::sync::Arc;
-
 use super::{
     super::{
-        documents::{ProductDocument, SlugDocument, SuggestedProduct},
+        documents::{ProductDocument, SlugDocument},
         store::{self, NotChanged, SLUGS, products},
         types::{ProductBy, SetProductSlugInput, SetProductSlugResult},
         view::StoredProduct,
@@ -14,10 +12,7 @@ use super::{
 };
 use crate::{
     graphql::prelude::*,
-    mongo::{
-        terms::{Suggested, Typed},
-        words::words,
-    },
+    mongo::{terms::Typed, words::words},
 };
 
 /// Maximum length of a typed text, in characters.
@@ -28,24 +23,6 @@ const LONGEST_SLUG: usize = 64;
 /// The words of a text that is being typed. A text without words is valid.
 pub fn typed(text: &str) -> Result<Typed, InvalidInput> {
     Ok(Typed::of(&input::verbatim("text", text, 0..=LONGEST)?))
-}
-
-/// Products for the words of a text, at most `first`.
-pub async fn suggested_products(
-    app: &App,
-    typed: &Typed,
-    first: i64,
-) -> Result<Vec<Arc<Suggested<SuggestedProduct>>>> {
-    store::suggest(app, typed, first).await
-}
-
-/// Corrects the terms of products that an earlier version has stored, and returns their number. It may be interrupted
-/// and repeated.
-///
-/// # Errors
-/// Products that were corrected before the failure stay so.
-pub async fn correct_terms(app: &App) -> Result<u64> {
-    store::correct_terms(app).await
 }
 
 /// The product with this SKU or with a variant of this SKU, or with this present or former slug.

@@ -158,31 +158,34 @@ pub(crate) async fn import(app: &App, imported: &[Imported], token: &str) -> Res
     products(app).upsert_each_numbered(imported.iter().map(update).collect()).await
 }
 
-/// What the check of an import needs of a product.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Present {
-    #[serde(rename = "_id")]
-    pub(crate) sku: String,
-    #[serde(rename = "incarnation")]
-    pub(crate) generation: String,
-    #[serde(default)]
-    pub(crate) slug: Option<String>,
-    #[serde(default)]
-    pub(crate) slugs: Vec<String>,
-    pub(crate) pricing: Pricing,
-    #[serde(default)]
-    pub(crate) variants: Vec<Variant>,
-    #[serde(default)]
-    pub(crate) images: Vec<ImageRef>,
-    /// Set while it is being removed.
-    #[serde(default)]
-    pub(crate) deleted_at: Option<DateTime>,
-}
+document! {
+    /// What the check of an import needs of a product.
+    pub(crate) struct Present {
+        pub(crate) sku as "_id": String,
+        pub(crate) generation as "incarnation": String,
+        pub(crate) slug?: String,
+        #[serde(default)]
+        pub(crate) slugs: Vec<String>,
+        pub(crate) pricing: Pricing,
+        #[serde(default)]
+        pub(crate) variants: Vec<Variant>,
+        #[serde(default)]
+        pub(crate) images: Vec<ImageRef>,
+        /// Set while it is being removed.
+        pub(crate) deleted_at?: DateTime,
+    } in ProductDocument;
 
-impl Stored for Present {
-    const COLLECTION: &'static str = ProductDocument::COLLECTION;
-    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ProductDocument::UPGRADES;
+    /// The contributors of a product.
+    pub(crate) struct Credits {
+        pub(crate) sku as "_id": String,
+        #[serde(default)]
+        pub(crate) contributors: Vec<Contributor>,
+    } in ProductDocument;
+
+    /// A product's key alone.
+    struct Key {
+        sku as "_id": String,
+    } in ProductDocument;
 }
 
 /// Those of these products that are there, or are being removed.
@@ -194,20 +197,6 @@ pub(crate) async fn list_present(app: &App, skus: &[&str]) -> Result<Vec<Present
     let fields = fields.into_iter().map(|field| (field.to_owned(), 1.into())).collect();
     let list = List { hint: Some("_id_"), projection: Some(fields), ..List::of_ids(skus) };
     app.collection().list(list).await
-}
-
-/// The contributors of a product.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Credits {
-    #[serde(rename = "_id")]
-    pub(crate) sku: String,
-    #[serde(default)]
-    pub(crate) contributors: Vec<Contributor>,
-}
-
-impl Stored for Credits {
-    const COLLECTION: &'static str = ProductDocument::COLLECTION;
-    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ProductDocument::UPGRADES;
 }
 
 /// The contributors of those of these products that are there, or are being removed.
@@ -255,16 +244,6 @@ pub(crate) async fn set_stemming(
     after: &str,
     stemming: &str,
 ) -> Result<Option<(String, u64)>> {
-    /// A product's key alone.
-    #[derive(Serialize, Deserialize)]
-    struct Key {
-        #[serde(rename = "_id")]
-        sku: String,
-    }
-    impl Stored for Key {
-        const COLLECTION: &'static str = ProductDocument::COLLECTION;
-        const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ProductDocument::UPGRADES;
-    }
     let list = List {
         filter: doc! { "_id": { "$gt": after } },
         sort: doc! { "_id": 1 },

@@ -11,6 +11,7 @@ mod variants;
 
 pub(super) use self::{edit::*, flow::*, invariants::*, search::*, variants::*};
 pub use lists::{list, related};
+pub use search::{correct_terms, suggested_products};
 pub use variants::{Offer, find_offer};
 
 use super::documents::ProductDocument;
@@ -130,8 +131,7 @@ fn unconfirmed_of(categories: &[CategoryCopy]) -> Bson {
 
 /// The last stage of an update that changes price or weight. It sets the point on the plane.
 fn plane_stage() -> Document {
-    let weightless = doc! { "$eq": [{ "$type": "$shipping.weight" }, "missing"] };
     let coordinate = |field| Bson::Document(doc! { "$log": [{ "$add": [field, 1_i64] }, 2] });
     let point = vec![coordinate("$pricing.retail"), coordinate("$shipping.weight")];
-    doc! { "$set": { "plane": choose(weightless, "$$REMOVE", point) } }
+    doc! { "$set": { "plane": choose(is_missing("shipping.weight"), "$$REMOVE", point) } }
 }

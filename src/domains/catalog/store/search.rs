@@ -18,7 +18,10 @@ use crate::{
 pub(in super::super) const SLUGS: usize = 20;
 
 /// The first products that have the words of a text in their titles or in those of their tracks.
-pub(in super::super) async fn suggest(
+///
+/// # Errors
+/// The read failed.
+pub async fn suggested_products(
     app: &App,
     typed: &Typed,
     limit: i64,
@@ -26,8 +29,12 @@ pub(in super::super) async fn suggest(
     app.collection().suggest(typed, limit).await
 }
 
-/// Corrects the terms of all products, and returns how many had other ones.
-pub(in super::super) async fn correct_terms(app: &App) -> Result<u64> {
+/// Corrects the terms of products that an earlier version has stored, and returns their number. It may be interrupted
+/// and repeated.
+///
+/// # Errors
+/// Products that were corrected before the failure stay so.
+pub async fn correct_terms(app: &App) -> Result<u64> {
     let outdated = |product: &ProductDocument| {
         let terms = product.content.terms();
         let filter = doc! { "_id": &product.sku, "nonce": &product.content_version };

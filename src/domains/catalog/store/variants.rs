@@ -26,24 +26,17 @@ pub struct Offer {
     pub pricing: Pricing,
 }
 
-/// The part of a product that an offer needs.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Offered {
-    #[serde(rename = "_id")]
-    sku: String,
-    #[serde(rename = "type")]
-    kind: String,
-    title: String,
-    pricing: Pricing,
-    #[serde(default)]
-    variants: Vec<Variant>,
-    #[serde(rename = "deletedAt", default, skip_serializing_if = "Option::is_none")]
-    deleted_at: Option<DateTime>,
-}
-
-impl Stored for Offered {
-    const COLLECTION: &'static str = ProductDocument::COLLECTION;
-    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ProductDocument::UPGRADES;
+document! {
+    /// The part of a product that an offer needs.
+    struct Offered {
+        sku as "_id": String,
+        kind as "type": String,
+        title: String,
+        pricing: Pricing,
+        #[serde(default)]
+        variants: Vec<Variant>,
+        deleted_at?: DateTime,
+    } in ProductDocument;
 }
 
 /// The current offer of a product or a variant, unless it was deleted.

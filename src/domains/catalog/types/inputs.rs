@@ -1,12 +1,10 @@
 //! Inputs of the catalog's mutations. The lines of `docgate import products` have the same shape.
 
-use std::collections::HashSet;
-
 use async_graphql::OneofObject;
 use serde::{Deserialize, Serialize};
 
 use crate::graphql::{
-    declared::{each, valid},
+    declared::{each, unique, valid},
     prelude::*,
 };
 
@@ -20,8 +18,8 @@ pub(crate) const WEIGHT: i64 = 1_000_000_000;
 const SIDE: i64 = 1_000_000;
 /// Maximum number of other languages.
 const TRANSLATIONS: usize = 20;
-/// Types with fields of their own.
-const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
+/// Types with fields of their own. Others are `generic`.
+pub const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
 
 input! {
     /// Input of `createProduct`: the SKU, the description, the prices and the categories of the new
@@ -254,11 +252,7 @@ input! {
 /// Numbers, at most one of each key.
 fn one_per_key(field: &str, numbers: &mut Vec<NumberInput>) -> Result<(), InvalidInput> {
     each(50, valid)(field, numbers)?;
-    let mut keys = HashSet::new();
-    match numbers.iter().position(|number| !keys.insert(&number.key)) {
-        Some(at) => Err(InvalidInput::new(&format!("{field}.{at}.key"), "is given twice")),
-        None => Ok(()),
-    }
+    unique(field, numbers, "key", |number| &number.key)
 }
 
 /// A number that can be compared with others.

@@ -1,7 +1,5 @@
 //! Variants as clients see them, and the inputs of their mutations.
 
-use std::collections::HashSet;
-
 use async_graphql::{MaybeUndefined, SimpleObject};
 
 use super::{
@@ -19,7 +17,7 @@ use crate::{
     },
     engine::caching::cache_control,
     graphql::{
-        declared::{each, valid},
+        declared::{each, unique, valid},
         prelude::*,
     },
     mongo::lazy_document::Owned,
@@ -197,11 +195,7 @@ fn options(field: &str, options: &mut Vec<VariantOptionInput>) -> Result<(), Inv
     if options.is_empty() {
         return Err(InvalidInput::new(field, "needs 1 to 5 options"));
     }
-    let mut names = HashSet::new();
-    match options.iter().position(|option| !names.insert(&option.name)) {
-        Some(at) => Err(InvalidInput::new(&format!("{field}.{at}.name"), "is given twice")),
-        None => Ok(()),
-    }
+    unique(field, options, "name", |option| &option.name)
 }
 
 // The product is an object of its type.

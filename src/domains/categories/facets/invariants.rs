@@ -1,16 +1,9 @@
 //! Compares the facets with a recount, for `docgate check`.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-
-use mongodb::bson::Document;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{super::documents::CategoryDocument, documents::FacetsDocument, store};
-use crate::{
-    app::App,
-    domains::counted::{self, Counts as _},
-    error::Result,
-    invariants::Report,
-};
+use crate::{app::App, domains::counted, error::Result, invariants::Report};
 
 /// Checks that the facets are what a recount gives, and that none are missing. Facets that are still to be counted, and those of
 /// products whose change wasn't followed, aren't compared.
@@ -61,10 +54,7 @@ pub(in super::super) async fn repair(app: &App) -> Result<Vec<String>> {
         if before.and_then(|facets| facets.counts.clone()).unwrap_or_default() == counts {
             continue;
         }
-        let touched = BTreeMap::from([(path.as_str(), Document::new())]);
-        counted::mark::<FacetsDocument>(app, touched).await?;
-        if let Some(facets) = store::find(app, &path).await? {
-            facets.recount(app).await?;
+        if counted::count_anew::<FacetsDocument>(app, &path).await? {
             corrected.push(format!("the facets of {path}"));
         }
     }

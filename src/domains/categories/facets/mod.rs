@@ -19,9 +19,9 @@ mod invariants;
 mod store;
 mod types;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use mongodb::bson::{DateTime, Document};
+use mongodb::bson::DateTime;
 
 pub use documents::FacetsDocument;
 pub(super) use invariants::{check, repair};
@@ -74,9 +74,8 @@ impl Counts for FacetsDocument {
         self.changes
     }
 
-    fn touched(records: &[CountedProduct]) -> BTreeMap<&str, Document> {
-        let paths = records.iter().flat_map(CountedProduct::paths);
-        paths.map(|path| (path, Document::new())).collect()
+    fn touched(records: &[CountedProduct]) -> BTreeSet<&str> {
+        records.iter().flat_map(CountedProduct::paths).collect()
     }
 
     async fn recount(&self, app: &App) -> Result<bool> {

@@ -176,10 +176,11 @@ impl Holder<'_> {
         }
     }
 
-    /// Like [`Self::apply`], for several SKUs (none of them twice) with their quantities. First all in one
+    /// Like [`Self::apply`] to `Sold`, for several SKUs (none of them twice) with their quantities. First all in one
     /// command; if a guard didn't hold or the outcome is unknown, each SKU on its own. Returns [`Sends::Once`] only if the
     /// first command applied everything and no copy of it is still on its way.
-    pub async fn apply_each(&self, lines: &[(&str, i64)], to: Destination) -> Result<Sends, Error> {
+    pub async fn sell_each(&self, lines: &[(&str, i64)]) -> Result<Sends, Error> {
+        let to = Destination::Sold;
         let applying = |(sku, quantity): &(&str, i64)| {
             store::applying(sku, self.name, self.tag, *quantity, to)
         };

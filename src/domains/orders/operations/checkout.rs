@@ -13,7 +13,7 @@ use crate::{
     domains::{
         carts::{self, CartDocument, CartLine, Checkout, vouchers::operations as vouchers},
         checkout::{self, Call, NewCheckout, Run, Sale},
-        inventory::operations::{self as inventory, Destination, Holder, Reserved},
+        inventory::operations::{self as inventory, Holder, Reserved},
         paying::Payment,
         payments::of_seats,
     },
@@ -65,6 +65,7 @@ impl Sale for SaleOfCart {
     type Refused = CheckoutCartResult;
 
     const PLACED: NodeKind = NodeKind::ORDER;
+    const HAS_UNNAMED: bool = true;
     const IDS: [&'static str; 2] = ["checkout", "payment"];
     const FINISHING: &'static str = "finishing a checkout";
 
@@ -72,19 +73,14 @@ impl Sale for SaleOfCart {
         name.to_owned()
     }
 
-    fn basket_of(holder: &str) -> Option<&str> {
+    fn own_name(holder: &str) -> Option<&str> {
         of_seats(holder).is_none().then_some(holder)
     }
 
-    fn answers_for(holder: Option<&str>) -> bool {
-        holder.and_then(of_seats).is_none()
-    }
-
-    async fn has_payment(app: &App, holder: Option<&str>, payment: &str) -> Result<bool> {
-        match (holder, holder.and_then(carts::order_of_holder)) {
-            (_, Some(order)) => has_payment(app, order, payment).await,
-            (Some(cart), None) => checkout::has_payment::<CartDocument>(app, cart, payment).await,
-            (None, None) => Ok(false),
+    async fn has_payment(app: &App, name: &str, payment: &str) -> Result<bool> {
+        match carts::order_of_holder(name) {
+            Some(order) => has_payment(app, order, payment).await,
+            None => checkout::has_payment::<CartDocument>(app, name, payment).await,
         }
     }
 
@@ -144,7 +140,7 @@ impl Sale for SaleOfCart {
         let holder = Holder { app, name: &cart.id, tag: &tag, attempt };
         let lines: Vec<_> =
             cart.lines.iter().map(|line| (line.sku.as_str(), line.quantity)).collect();
-        let goods = holder.apply_each(&lines, Destination::Sold);
+        let goods = holder.sell_each(&lines);
         let (sold, spent) = tokio::join!(goods, run.spend_voucher());
         spent?;
         sold

@@ -2,15 +2,14 @@
 
 use super::{
     super::{
-        documents::{OrderDocument, OrderState, Pieces, Shipment, ShipmentState},
-        store::{self, Decision},
+        documents::{OrderDocument, Pieces, Shipment, ShipmentState},
         types::{
-            DeliverOrderInput, DeliverOrderResult, MOST, OrderNotOpen, OrderShipped,
-            PackOrderInput, PackOrderResult, PiecesInput, ShipOrderInput, ShipOrderResult,
-            ShipmentNotOpen, TooManyPieces, UnpackOrderInput, UnpackOrderResult,
+            DeliverOrderInput, DeliverOrderResult, MOST, OrderShipped, PackOrderInput,
+            PackOrderResult, PiecesInput, ShipOrderInput, ShipOrderResult, ShipmentNotOpen,
+            TooManyPieces, UnpackOrderInput, UnpackOrderResult,
         },
     },
-    Changed, begin, demand_room, outbox,
+    Changed, free, merchants_op, once,
 };
 use crate::graphql::prelude::*;
 
@@ -109,53 +108,6 @@ pub async fn deliver_order(cx: Cx<'_>, input: DeliverOrderInput) -> Changed<Deli
         Ok(free(order))
     })
     .await
-}
-
-/// The op of a merchant's call. Its scope begins with the merchant: the id of an order is a capability of customers.
-pub(super) fn merchants_op(
-    cx: Cx<'_>,
-    name: &str,
-    order: &str,
-    idempotency_key: Option<&ID>,
-    input: &impl serde::Serialize,
-) -> Result<Op> {
-    Ok(cx.op(&[cx.requester.subject()?, order, name], idempotency_key, input))
-}
-
-/// Decides on a placed order once per op, and carries out what it owes then. The decision is computed from the order as it
-/// was read, and again if the order has changed.
-pub(super) async fn once<U>(
-    cx: Cx<'_>,
-    id: &str,
-    op: &Op,
-    decision: impl Fn(OrderDocument, &Attempt) -> Result<Decision, Stop<U>>,
-) -> Changed<U>
-where
-    U: From<NotFound> + From<OrderNotOpen> + From<Conflict>,
-{
-    let decision = &decision;
-    decide(
-        || begin(cx, id),
-        |attempt: Attempt, order: OrderDocument| async move {
-            if op.is_committed(&order.ops)? {
-                return Ok(outbox::finish(&cx, &order, op, &attempt).await?);
-            }
-            if order.state != OrderState::Placed {
-                return Err(OrderNotOpen::of(&order).into());
-            }
-            demand_room(&cx, &order, &attempt)?;
-            let decision = decision(order, &attempt)?;
-            let decided = store::decide(&cx, &decision, op).after().await?;
-            let Some(order) = decided else { return Ok(Step::Again) };
-            Ok(Step::Done(outbox::carry_out(&cx, order, op, &attempt).await?))
-        },
-    )
-    .await
-}
-
-/// A decision that owes nothing.
-pub(super) fn free(order: OrderDocument) -> Decision {
-    Decision { order, owed: Vec::new(), raise: None }
 }
 
 /// The order's shipment with this number, if it is in this state.

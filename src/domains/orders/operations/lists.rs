@@ -1,4 +1,6 @@
-//! Reads of orders: by number, and in the lists of merchants.
+//! Reads of orders: by number, and in the lists of customers and merchants.
+
+use mongodb::bson::Bson;
 
 use super::{
     super::{
@@ -8,7 +10,25 @@ use super::{
     },
     number, order,
 };
-use crate::graphql::{page::Order as Sort, prelude::*};
+use crate::graphql::{
+    page::{Order as Sort, page_of},
+    prelude::*,
+};
+
+/// The caller's orders, newest first.
+///
+/// # Errors
+/// The caller has no token, an argument is invalid, or the read failed.
+pub async fn my_orders(cx: Cx<'_>, paging: Paging) -> Result<Connection<Order>> {
+    let owner = cx.requester.subject()?;
+    let (list, keys) = (format!("myOrders {owner}"), NEWEST.to_vec());
+    page_of(&cx, Sort { list, keys }, paging, ("owner", owner.into()), place, Order::from).await
+}
+
+/// The place of an order in a list.
+fn place(order: &OrderDocument) -> Vec<Bson> {
+    vec![order.placed_at.into(), (&order.id).into()]
+}
 
 /// Returns the order if the caller may read it; see [`order`]. An order without an owner is found by its number only by
 /// merchants, because the number isn't a capability.
@@ -77,6 +97,5 @@ pub async fn orders(cx: Cx<'_>, by: &OrdersBy, paging: Paging) -> Result<Connect
         OrdersBy { sku: Some(sku), .. } if input::sku(sku).is_err() => Vec::new(),
         by => store::listed(&cx, by, &page).await?,
     };
-    let values = |order: &OrderDocument| vec![order.placed_at.into(), (&order.id).into()];
-    Ok(page.connection(found, values, Order::from))
+    Ok(page.connection(found, place, Order::from))
 }

@@ -23,7 +23,7 @@ pub(super) use checkout::SaleOfCart;
 pub use checkout::checkout_cart;
 pub use fulfilment::{deliver_order, pack_order, ship_order, unpack_order};
 pub use guests::{guest_of, name_guest, order_named};
-pub use lists::{order_by, orders as orders_by};
+pub use lists::{my_orders, order_by, orders as orders_by};
 pub use notes::note_order;
 pub(super) use number::renumber;
 pub(super) use outbox::settle;
@@ -36,13 +36,10 @@ use super::{
     store::{self, Decision, orders},
     types::{
         CancelOrderInput, CancelOrderResult, DeleteOrderInput, DeleteOrderResult, DeletedOrder,
-        Order, OrderNotOpen,
+        OrderNotOpen,
     },
 };
-use crate::graphql::{
-    page::{Order as Sort, page_of},
-    prelude::*,
-};
+use crate::graphql::prelude::*;
 
 /// What a mutation of an order returns.
 type Changed<U> = Result<OrderDocument, Stop<U>>;
@@ -54,35 +51,13 @@ pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>> {
     Ok(orders(&cx).get_settled(id).await?.filter(|order| is_visible(order, cx.requester)))
 }
 
-/// The caller's orders, newest first.
-///
-/// # Errors
-/// The caller has no token, an argument is invalid, or the read failed.
-pub async fn my_orders(cx: Cx<'_>, paging: Paging) -> Result<Connection<Order>> {
-    let owner = cx.requester.subject()?;
-    let (list, keys) = (format!("myOrders {owner}"), vec![("placedAt", -1), ("_id", -1)]);
-    let values = |order: &OrderDocument| vec![order.placed_at.into(), (&order.id).into()];
-    page_of(&cx, Sort { list, keys }, paging, ("owner", owner.into()), values, Order::from).await
-}
-
 /// Cancels an order: goods and money are returned, each once.
 pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Changed<CancelOrderResult> {
     let input = input.checked()?;
-    let id = &input.order_id;
-    let op = &cx.op(&[id, "cancelOrder"], input.idempotency_key.as_ref(), &());
-    let read = || begin(cx, id);
-    decide(read, |attempt: Attempt, order: OrderDocument| async move {
-        if op.is_committed(&order.ops)? {
-            return Ok(outbox::finish(&cx, &order, op, &attempt).await?);
-        }
-        if order.state != OrderState::Placed {
-            return Err(OrderNotOpen::of(&order).into());
-        }
+    let op = &cx.op(&[&input.order_id, "cancelOrder"], input.idempotency_key.as_ref(), &());
+    once(cx, &input.order_id, op, |order, _attempt| {
         fulfilment::demand_unsent(&order)?;
-        demand_room(&cx, &order, &attempt)?;
-        let decided = store::decide(&cx, &cancelled(order), op).after().await?;
-        let Some(order) = decided else { return Ok(Step::Again) };
-        Ok(Step::Done(outbox::carry_out(&cx, order, op, &attempt).await?))
+        Ok(cancelled(order))
     })
     .await
 }
@@ -140,6 +115,53 @@ async fn begin<U: From<NotFound>>(
 fn is_visible(order: &OrderDocument, requester: &Requester) -> bool {
     let is_theirs = order.owner.as_deref().is_none_or(|owner| requester.is(owner));
     !order.deleted && (is_theirs || requester.has(Role::Merchant))
+}
+
+/// Decides on a placed order once per op, and carries out what it owes then. The decision is computed from the order as it
+/// was read, and again if the order has changed.
+async fn once<U>(
+    cx: Cx<'_>,
+    id: &str,
+    op: &Op,
+    decision: impl Fn(OrderDocument, &Attempt) -> Result<Decision, Stop<U>>,
+) -> Changed<U>
+where
+    U: From<NotFound> + From<OrderNotOpen> + From<Conflict>,
+{
+    let decision = &decision;
+    decide(
+        || begin(cx, id),
+        |attempt: Attempt, order: OrderDocument| async move {
+            if op.is_committed(&order.ops)? {
+                return Ok(outbox::finish(&cx, &order, op, &attempt).await?);
+            }
+            if order.state != OrderState::Placed {
+                return Err(OrderNotOpen::of(&order).into());
+            }
+            demand_room(&cx, &order, &attempt)?;
+            let decision = decision(order, &attempt)?;
+            let decided = store::decide(&cx, &decision, op).after().await?;
+            let Some(order) = decided else { return Ok(Step::Again) };
+            Ok(Step::Done(outbox::carry_out(&cx, order, op, &attempt).await?))
+        },
+    )
+    .await
+}
+
+/// A decision that owes nothing.
+fn free(order: OrderDocument) -> Decision {
+    Decision { order, owed: Vec::new(), raise: None }
+}
+
+/// The op of a merchant's call. Its scope begins with the merchant: the id of an order is a capability of customers.
+fn merchants_op(
+    cx: Cx<'_>,
+    name: &str,
+    order: &str,
+    idempotency_key: Option<&ID>,
+    input: &impl serde::Serialize,
+) -> Result<Op> {
+    Ok(cx.op(&[cx.requester.subject()?, order, name], idempotency_key, input))
 }
 
 /// Checks that the order can record one more op. It can't if it was changed too often while idempotency keys are

@@ -6,8 +6,7 @@ use super::{
         store,
         types::{NOTES, NoteOrderInput, NoteOrderResult},
     },
-    Changed, begin, demand_room,
-    fulfilment::merchants_op,
+    Changed, begin, demand_room, merchants_op,
 };
 use crate::graphql::prelude::*;
 
@@ -29,7 +28,7 @@ pub async fn note_order(cx: Cx<'_>, input: NoteOrderInput) -> Changed<NoteOrderR
             demand_room(&cx, &order, &attempt)?;
             let at = attempt.now();
             let note = &Note { author: author.to_owned(), text: input.text.clone(), at };
-            let noted = store::add_note(&cx, &order.id, note, op, NOTES).within(&attempt);
+            let noted = store::add_note(&cx, &order.id, note, op).within(&attempt);
             Ok(Step::or_again(noted.after().await?))
         },
     )

@@ -15,7 +15,9 @@ use super::{
     },
     Changed,
     adjust::lowered,
-    fulfilment::{free, merchants_op, named, once},
+    free,
+    fulfilment::named,
+    merchants_op, once,
 };
 use crate::{
     flow::later,

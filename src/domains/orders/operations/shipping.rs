@@ -9,7 +9,7 @@ use super::{
     },
     Changed,
     adjust::refunded_of_checkout,
-    fulfilment::{merchants_op, once},
+    merchants_op, once,
 };
 use crate::{domains::carts::quotes::Charges, graphql::prelude::*};
 

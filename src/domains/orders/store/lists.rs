@@ -36,28 +36,20 @@ pub(in super::super) async fn listed(
 
 /// The filter, and the index that serves it.
 fn selected(by: &OrdersBy) -> Result<(Document, &'static str), InvalidInput> {
-    if let Some(pair) = &by.metadata {
+    Ok(if let Some(pair) = &by.metadata {
         // Only merchants list orders, and they read all pairs.
-        return Ok((having_for_editors("by.metadata", pair.clone())?, "metadata_placed"));
-    }
-    Ok(selected_by_field(by))
-}
-
-/// As [`selected`], by a field of orders.
-fn selected_by_field(by: &OrdersBy) -> (Document, &'static str) {
-    if let Some(stage) = by.stage {
-        return (doc! { "stage": stored(&Stage::from(stage)) }, "stage_placed");
-    }
-    if let Some(customer) = &by.customer_id {
-        return (doc! { "owner": customer.as_str() }, "owner_placed");
-    }
-    if let Some(sku) = &by.sku {
-        return (doc! { "skus": sku.as_str() }, "skus_placed");
-    }
-    if by.return_requested == Some(true) {
-        return (doc! { "returnRequestedAt": { "$exists": true } }, "return_placed");
-    }
-    (Document::new(), "placed")
+        (having_for_editors("by.metadata", pair.clone())?, "metadata_placed")
+    } else if let Some(stage) = by.stage {
+        (doc! { "stage": stored(&Stage::from(stage)) }, "stage_placed")
+    } else if let Some(customer) = &by.customer_id {
+        (doc! { "owner": customer.as_str() }, "owner_placed")
+    } else if let Some(sku) = &by.sku {
+        (doc! { "skus": sku.as_str() }, "skus_placed")
+    } else if by.return_requested == Some(true) {
+        (doc! { "returnRequestedAt": { "$exists": true } }, "return_placed")
+    } else {
+        (Document::new(), "placed")
+    })
 }
 
 /// Orders placed at `from` or later, oldest first, with their times: the next ones after the time and `_id` of another one.

@@ -1,16 +1,9 @@
 //! Compares the products that were bought together with a recount, for `docgate check`.
 
-use std::collections::{BTreeMap, HashMap};
-
-use mongodb::bson::Document;
+use std::collections::HashMap;
 
 use super::{TogetherDocument, store};
-use crate::{
-    app::App,
-    domains::counted::{self, Counts as _},
-    error::Result,
-    invariants::Report,
-};
+use crate::{app::App, domains::counted, error::Result, invariants::Report};
 
 /// Checks that the counts are what a recount gives. Those that are still to be counted, and those of orders whose change
 /// wasn't followed, aren't compared.
@@ -45,10 +38,7 @@ pub(in super::super) async fn repair(app: &App) -> Result<Vec<String>> {
         if is_known && counted == others.unwrap_or_default() {
             continue;
         }
-        let touched = BTreeMap::from([(product.as_str(), Document::new())]);
-        counted::mark::<TogetherDocument>(app, touched).await?;
-        if let Some(together) = store::find(app, &product).await? {
-            together.recount(app).await?;
+        if counted::count_anew::<TogetherDocument>(app, &product).await? {
             corrected.push(format!("what was bought together with {product}"));
         }
     }

@@ -19,9 +19,9 @@ mod documents;
 mod invariants;
 mod store;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
-use mongodb::bson::{DateTime, Document};
+use mongodb::bson::DateTime;
 
 use crate::{
     domains::{
@@ -83,9 +83,9 @@ impl Counts for TogetherDocument {
         self.changes
     }
 
-    fn touched(records: &[CountedOrder]) -> BTreeMap<&str, Document> {
+    fn touched(records: &[CountedOrder]) -> BTreeSet<&str> {
         let skus = records.iter().flat_map(|order| &order.recount.skus);
-        skus.map(|sku| (catalog::product_sku(sku), Document::new())).collect()
+        skus.map(|sku| catalog::product_sku(sku)).collect()
     }
 
     async fn recount(&self, app: &App) -> Result<bool> {

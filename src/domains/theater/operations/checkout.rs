@@ -55,19 +55,12 @@ impl Sale for SaleOfSeats {
         for_seats(name)
     }
 
-    fn basket_of(holder: &str) -> Option<&str> {
+    fn own_name(holder: &str) -> Option<&str> {
         of_seats(holder)
     }
 
-    fn answers_for(holder: Option<&str>) -> bool {
-        holder.and_then(of_seats).is_some()
-    }
-
-    async fn has_payment(app: &App, holder: Option<&str>, payment: &str) -> Result<bool> {
-        match holder.and_then(of_seats) {
-            Some(id) => checkout::has_payment::<BookingDocument>(app, id, payment).await,
-            None => Ok(false),
-        }
+    async fn has_payment(app: &App, booking: &str, payment: &str) -> Result<bool> {
+        checkout::has_payment::<BookingDocument>(app, booking, payment).await
     }
 
     async fn parts(

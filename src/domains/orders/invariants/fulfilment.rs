@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{
+use super::super::{
     documents::{OrderDocument, OrderNumberDocument, OrderState, ReturnState, Shipment},
     operations,
     store::{self, orders},
@@ -101,7 +101,7 @@ fn is_unrepaired(order: &OrderDocument) -> bool {
 
 /// Computes `stage`, `returnRequestedAt` and `skus` anew where they are outdated, gives orders of earlier releases their numbers, and
 /// returns what was corrected.
-pub(super) async fn repair(app: &App) -> Result<Vec<String>> {
+pub(in super::super) async fn repair(app: &App) -> Result<Vec<String>> {
     // After an update these can be all orders of a shop, so only their ids are kept.
     let mut unrepaired = Vec::new();
     orders(app)

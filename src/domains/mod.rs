@@ -293,14 +293,14 @@ pub fn collections(config: &Config) -> Vec<Declared> {
 
 /// What [`collections`] returns, and the collections that the rooms create while they run.
 pub fn all_collections(config: &Config) -> Vec<Declared> {
-    let later = switched_on(config).flat_map(|room| room.later).map(Later::declared);
+    let later = switched_on(config).flat_map(|room| room.later).map(|later| later.declared);
     collections(config).into_iter().chain(later).collect()
 }
 
 /// What [`collections`] returns, and the collections of months that there are.
 pub fn indexed(config: &Config) -> Vec<Declared> {
     let later = switched_on(config).flat_map(|room| room.later);
-    let monthly = later.filter(|later| later.made == Made::Monthly).map(Later::declared);
+    let monthly = later.filter(|later| later.made == Made::Monthly).map(|later| later.declared);
     collections(config).into_iter().chain(monthly).collect()
 }
 

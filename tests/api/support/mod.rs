@@ -429,7 +429,7 @@ impl Gateway {
         tokio::time::sleep(quiet + Duration::from_millis(100)).await;
         for _ in 0..50 {
             match background::sweep_each(&self.sweeper, self.rooms().await).await {
-                Ok(swept) if swept.finished == 0 => return,
+                Ok(0) => return,
                 // With short bounds a command may run out of time; the next pass goes on.
                 Ok(_) => {}
                 Err(error) if error.is_retryable() => {}

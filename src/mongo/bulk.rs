@@ -2,7 +2,10 @@
 
 use std::{mem, time::Duration};
 
-use mongodb::bson::{Document, RawDocumentBuf, doc};
+use mongodb::{
+    bson::{Document, RawDocumentBuf, doc},
+    options::UpdateModifications,
+};
 
 use super::{
     Collection, Stored,
@@ -67,21 +70,14 @@ impl<T: Stored> Collection<T> {
     pub async fn update_many(
         &self,
         filter: Document,
-        update: impl Into<mongodb::options::UpdateModifications>,
-        array_filters: Vec<Document>,
+        update: impl Into<UpdateModifications>,
     ) -> Result<u64, Error> {
         let inner = self.inner();
         let update = self.derive(update.into());
         let filter = known(filter, newest(T::UPGRADES));
-        self.inner()
-            .send("update", async move {
-                let mut action = inner.update_many(filter, update);
-                if !array_filters.is_empty() {
-                    action = action.array_filters(array_filters);
-                }
-                Ok(action.await?.matched_count)
-            })
-            .await
+        let updated =
+            self.inner().send("update", async move { inner.update_many(filter, update).await });
+        Ok(updated.await?.matched_count)
     }
 
     /// Removes every matching document, and returns their number. This is for removals that may be repeated.

@@ -111,7 +111,7 @@ impl<T: Stored> Collection<T> {
         let Some(end) = batch.last() else { return Ok((0, None)) };
         let end = decode::<Document>(end)?.get_str("_id").map_err(Error::internal)?.to_owned();
         let filter = doc! { "_id": { "$gt": last, "$lte": &end }, "$expr": derived.is_outdated() };
-        let corrected = self.update_many(filter, Vec::<Document>::new(), vec![]).await?;
+        let corrected = self.update_many(filter, Vec::<Document>::new()).await?;
         let is_full = batch.len() >= count as usize;
         Ok((corrected, is_full.then_some(Walk { last: end })))
     }

@@ -296,7 +296,7 @@ impl<T: Stored> Collection<T> {
         let stages = T::UPGRADES.iter().skip(done).flat_map(|upgrade| (upgrade.stages)());
         let stages = stages.chain([doc! { "$set": { "v": newest(T::UPGRADES) } }]);
         let filter = doc! { "_id": { "$in": ids }, "v": has_version };
-        self.update_many(filter, stages.collect::<Vec<_>>(), vec![]).await
+        self.update_many(filter, stages.collect::<Vec<_>>()).await
     }
 }
 

@@ -142,7 +142,7 @@ async fn no_write_changes_a_document_of_a_newer_version() {
         assert_eq!(held, id != "newer", "{id}");
     }
     let many = doc! { "_id": { "$in": ["newer", "known-0"] } };
-    let updated = things.update_many(many.clone(), vec![doc! { "$set": change() }], vec![]).await;
+    let updated = things.update_many(many.clone(), vec![doc! { "$set": change() }]).await;
     assert_eq!(updated.expect("updated"), 1);
     let upsert = vec![(by_id(), vec![doc! { "$set": change() }])];
     assert!(matches!(things.upsert_each(upsert).await, Err(Error::NewerVersion(_))));

@@ -232,7 +232,7 @@ pub(crate) async fn unmark_all(
     let is_checked = doc! { "$or": [{ "contributors": [] }, { "_id": { "$in": renamed } }] };
     let filter = both(doc! { "_id": { "$in": skus }, "copying.token": token }, is_checked);
     let update = doc! { "$unset": { "copying": 1 } };
-    products(app).update_many(filter, update, vec![]).await?;
+    products(app).update_many(filter, update).await?;
     Ok(())
 }
 
@@ -282,7 +282,7 @@ pub(crate) async fn set_stemming(
         "stemming": { "$ne": stemming },
     };
     let update = doc! { "$set": { "stemming": stemming } };
-    let changed = products(app).update_many(filter, update, vec![]).await?;
+    let changed = products(app).update_many(filter, update).await?;
     Ok(Some((upto, changed)))
 }
 

@@ -12,18 +12,19 @@
 //! `events`, `hits`, `series`, `sessions` and `queue` have no flows: each of their changes is one write of each document.
 //! `payments` has no documents; it has a file for each provider.
 //!
-//! Several rooms share the modules beside them: [`baskets`] and their [`checkout`], [`counted`], [`delivery`], [`trees`],
-//! [`former_paths`], [`paying`], [`outside`].
+//! Several rooms share the modules beside them: [`attributes`], [`audiences`], [`baskets`] and their [`checkout`], [`counted`],
+//! [`delivery`], [`former_paths`], [`images`], [`metadata`], [`outside`], [`paying`], [`persons`], [`trees`].
 //!
 //! Rooms call each other only through their operations, and only further down these lines:
 //!
 //! - `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`
 //! - `theater → payments`
-//! - `{content, game, inbox → {queue, social}} → assets → {comments, identities}`
+//! - `{content, game} → assets → {comments, identities}`
+//! - `inbox → social → {assets, queue}`
 //!
-//! `ads`, `events`, `hits`, `series` and `sessions` are independent. `queue` is below all of them. There is one exception: a
-//! field may show an object of a room further up, such as a cart's order. It calls the operation that reads the object, and
-//! is listed in that room's [`extends`](Room::extends).
+//! `queue` is below all of them. `ads`, `events`, `hits`, `series`, `sessions` and `topics` are independent. There is one
+//! exception: a field may show an object of a room further up, such as a cart's order. It calls the operation that reads the
+//! object, and is listed in that room's [`extends`](Room::extends).
 
 pub mod ads;
 pub mod assets;

@@ -173,48 +173,31 @@ impl Personal {
         fields: &'static [&'static str],
         is: fn(document: &Document, subject: &str) -> bool,
     ) -> Self {
-        let holds = match self.holds {
-            Holds::Nothing(why) => Holds::Nothing(why),
-            Holds::Subjects(subjects) => {
-                let in_flight = Some(InFlight { fields, is });
-                Holds::Subjects(Subjects { in_flight, ..subjects })
-            }
-        };
-        Self { holds, ..self }
+        let Holds::Subjects(subjects) = self.holds else { return self };
+        let in_flight = Some(InFlight { fields, is });
+        Self { holds: Holds::Subjects(Subjects { in_flight, ..subjects }), ..self }
     }
 
     /// The same with documents that name what the person owns.
     #[must_use]
     pub const fn and_owned(self, owned: Owned) -> Self {
-        let holds = match self.holds {
-            Holds::Nothing(why) => Holds::Nothing(why),
-            Holds::Subjects(subjects) => {
-                Holds::Subjects(Subjects { owned: Some(owned), ..subjects })
-            }
-        };
-        Self { holds, ..self }
+        let Holds::Subjects(subjects) = self.holds else { return self };
+        Self { holds: Holds::Subjects(Subjects { owned: Some(owned), ..subjects }), ..self }
     }
 
     /// The same with fields that an export leaves out of a whole document; see [`Subjects::untold`].
     #[must_use]
     pub const fn without(self, untold: &'static [&'static str]) -> Self {
-        let holds = match self.holds {
-            Holds::Nothing(why) => Holds::Nothing(why),
-            Holds::Subjects(subjects) => Holds::Subjects(Subjects { untold, ..subjects }),
-        };
-        Self { holds, ..self }
+        let Holds::Subjects(subjects) = self.holds else { return self };
+        Self { holds: Holds::Subjects(Subjects { untold, ..subjects }), ..self }
     }
 
     /// The same with documents that the holder of a lease computes from those of the declarations before.
     #[must_use]
     pub const fn computed_under(self, lease: &'static str) -> Self {
-        let holds = match self.holds {
-            Holds::Nothing(why) => Holds::Nothing(why),
-            Holds::Subjects(subjects) => {
-                Holds::Subjects(Subjects { computed_under: Some(lease), ..subjects })
-            }
-        };
-        Self { holds, ..self }
+        let Holds::Subjects(subjects) = self.holds else { return self };
+        let computed_under = Some(lease);
+        Self { holds: Holds::Subjects(Subjects { computed_under, ..subjects }), ..self }
     }
 
     /// Whether a field with this path is declared.

@@ -20,13 +20,12 @@ use crate::{
     graphql::interface::OfInterface,
     invariants::Report,
     mongo::{
-        Group, Stored,
+        Stored,
         derived::Derived,
         indexes::{Declared, Index},
         migrations::{Position, Step, Upgrade, newest},
         personal::Personal,
         shape::{Described, Shape},
-        shards::ShardKey,
     },
 };
 
@@ -182,11 +181,6 @@ pub(crate) fn unmet<const N: usize>(demands: [(bool, &str); N]) -> Vec<String> {
 /// The declaration of a collection, its indexes, its group and its shard key.
 pub(crate) const fn declared<T: Stored>() -> Declared {
     Declared { name: T::COLLECTION, indexes: T::INDEXES, group: T::GROUP, shard_key: T::SHARD_KEY }
-}
-
-/// The declaration of a collection without indexes, which is sharded by `_id`.
-pub(crate) const fn bare(name: &'static str, group: Group) -> Declared {
-    Declared { name, indexes: &[], group, shard_key: ShardKey::ID }
 }
 
 /// Collections that a room creates while it runs, and so not with the indexes of [`Room::collections`].

@@ -32,7 +32,10 @@ use super::{
 use crate::{
     app::App,
     config::Config,
-    domains::events::import::{ImportDocument, check_site, plan, remember},
+    domains::events::{
+        import::{ImportDocument, plan, remember},
+        types::check_site,
+    },
     error::Error,
 };
 use batch::Batch;

@@ -9,8 +9,9 @@ use mongodb::{
 
 use super::{
     Collection, Stored,
-    driver::{REPLY_TIMEOUT, encode, insert},
+    driver::{REPLY_TIMEOUT, decode, encode, insert},
     expression::{choose, is_missing, literal, stored_fields},
+    lists::List,
     migrations::{check, known, newest},
     raw_writes::{self, update},
     write_command::Reply,
@@ -22,6 +23,13 @@ use crate::{config::Concern, error::Error};
 const COMMAND_BYTES: usize = 4 << 20;
 /// `maxTimeMS` of such an `insert`, and of commands with numbers.
 const COMMAND_LIMIT: Duration = Duration::from_secs(10);
+
+/// Progress of a walk through a collection in the order of `_id`.
+#[derive(Debug, Clone, Default)]
+pub struct Walk {
+    /// `_id` of the last document that was visited; empty at the beginning.
+    last: String,
+}
 
 impl<T: Stored> Collection<T> {
     /// Inserts many documents unordered. Returns the positions that were refused as duplicates.
@@ -78,6 +86,36 @@ impl<T: Stored> Collection<T> {
         let updated =
             self.inner().send("update", async move { inner.update_many(filter, update).await });
         Ok(updated.await?.matched_count)
+    }
+
+    /// Updates those of the next `count` documents of the walk that match a filter, which has no condition on `_id`. Returns
+    /// their number, and the rest of the walk, which is `None` after the last document. The update may be repeated.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the documents may have been updated.
+    pub async fn update_next(
+        &self,
+        Walk { last }: Walk,
+        count: u32,
+        filter: Document,
+        update: impl Into<UpdateModifications>,
+    ) -> Result<(u64, Option<Walk>), Error> {
+        let next = List {
+            filter: doc! { "_id": { "$gt": &last } },
+            sort: doc! { "_id": 1 },
+            limit: count.into(),
+            projection: Some(doc! { "_id": 1 }),
+            hint: Some("_id_"),
+            ..List::default()
+        };
+        let next = self.list_raw(next).await?;
+        let Some(end) = next.last() else { return Ok((0, None)) };
+        let end = decode::<Document>(end)?.get_str("_id").map_err(Error::internal)?.to_owned();
+        let mut matching = doc! { "_id": { "$gt": last, "$lte": &end } };
+        matching.extend(filter);
+        let updated = self.update_many(matching, update).await?;
+        let is_full = next.len() >= count as usize;
+        Ok((updated, is_full.then_some(Walk { last: end })))
     }
 
     /// Removes every matching document, and returns their number. This is for removals that may be repeated.

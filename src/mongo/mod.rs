@@ -130,6 +130,7 @@ mod write_command;
 mod writer;
 
 pub use appender::Rejected;
+pub use bulk::Walk;
 pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
 pub use guarded::{Outcome, Sends};

@@ -37,7 +37,7 @@ use crate::{
     flow::{Attempt, Verdict},
     graphql::input,
     join::join_all,
-    mongo::{derived::Walk, guarded::Sends, swept::SweptPage},
+    mongo::{Walk, guarded::Sends, swept::SweptPage},
 };
 
 /// Pause before a restock looks again whether the goods are sold.

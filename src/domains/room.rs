@@ -20,10 +20,10 @@ use crate::{
     graphql::interface::OfInterface,
     invariants::Report,
     mongo::{
-        Stored,
+        Stored, Walk,
         derived::Derived,
         indexes::{Declared, Index},
-        migrations::{Position, Step, Upgrade, newest},
+        migrations::{Step, Upgrade, newest},
         personal::Personal,
         shape::{Described, Shape},
     },
@@ -146,7 +146,7 @@ pub struct Documented {
 
 /// See [`Documented::upgrade_next`].
 pub type UpgradeFn =
-    for<'a> fn(&'a App, Position, u32) -> BoxedFuture<'a, Result<(Step, Option<Position>), Error>>;
+    for<'a> fn(&'a App, Walk, u32) -> BoxedFuture<'a, Result<(Step, Option<Walk>), Error>>;
 /// See [`Documented::count_versions`].
 pub type CountFn = for<'a> fn(&'a App) -> BoxedFuture<'a, Result<Vec<(i32, u64)>, Error>>;
 

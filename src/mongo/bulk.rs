@@ -3,13 +3,13 @@
 use std::{mem, time::Duration};
 
 use mongodb::{
-    bson::{Document, RawDocumentBuf, doc},
+    bson::{Bson, Document, RawDocumentBuf, doc},
     options::UpdateModifications,
 };
 
 use super::{
     Collection, Stored,
-    driver::{REPLY_TIMEOUT, decode, encode, insert},
+    driver::{REPLY_TIMEOUT, encode, insert, stored_id},
     expression::{choose, is_missing, literal, stored_fields},
     lists::List,
     migrations::{check, known, newest},
@@ -24,11 +24,18 @@ const COMMAND_BYTES: usize = 4 << 20;
 /// `maxTimeMS` of such an `insert`, and of commands with numbers.
 const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 
-/// Progress of a walk through a collection in the order of `_id`.
+/// Progress of a walk through a collection in the order of `_id`: that of the last document that was visited, if there is one.
 #[derive(Debug, Clone, Default)]
-pub struct Walk {
-    /// `_id` of the last document that was visited; empty at the beginning.
-    last: String,
+pub struct Walk(pub(super) Option<Bson>);
+
+impl Walk {
+    /// The condition on the `_id`s of the documents that are left.
+    pub(super) fn rest(&self) -> Document {
+        match &self.0 {
+            Some(last) => doc! { "$gt": last.clone() },
+            None => doc! { "$gte": Bson::MinKey },
+        }
+    }
 }
 
 impl<T: Stored> Collection<T> {
@@ -95,13 +102,13 @@ impl<T: Stored> Collection<T> {
     /// `Unavailable` or `Internal`; some of the documents may have been updated.
     pub async fn update_next(
         &self,
-        Walk { last }: Walk,
+        walk: Walk,
         count: u32,
         filter: Document,
         update: impl Into<UpdateModifications>,
     ) -> Result<(u64, Option<Walk>), Error> {
         let next = List {
-            filter: doc! { "_id": { "$gt": &last } },
+            filter: doc! { "_id": walk.rest() },
             sort: doc! { "_id": 1 },
             limit: count.into(),
             projection: Some(doc! { "_id": 1 }),
@@ -110,12 +117,13 @@ impl<T: Stored> Collection<T> {
         };
         let next = self.list_raw(next).await?;
         let Some(end) = next.last() else { return Ok((0, None)) };
-        let end = decode::<Document>(end)?.get_str("_id").map_err(Error::internal)?.to_owned();
-        let mut matching = doc! { "_id": { "$gt": last, "$lte": &end } };
+        let (mut visited, end) = (walk.rest(), stored_id(end)?);
+        visited.insert("$lte", end.clone());
+        let mut matching = doc! { "_id": visited };
         matching.extend(filter);
         let updated = self.update_many(matching, update).await?;
         let is_full = next.len() >= count as usize;
-        Ok((updated, is_full.then_some(Walk { last: end })))
+        Ok((updated, is_full.then_some(Walk(Some(end)))))
     }
 
     /// Removes every matching document, and returns their number. This is for removals that may be repeated.

@@ -31,10 +31,7 @@ use docgate::{
     edge::Edge,
     managed,
     metrics::Metrics,
-    mongo::{
-        connect,
-        migrations::{Position, SchemaVersionDocument},
-    },
+    mongo::{Walk, connect, migrations::SchemaVersionDocument},
     schema::GatewaySchema,
 };
 use futures_util::TryStreamExt;
@@ -403,7 +400,7 @@ impl Gateway {
             }
             let versions = self.app.collection::<SchemaVersionDocument>();
             versions.put_in_force(documents.collection, newest).await.expect("in force");
-            let mut next = Some(Position::default());
+            let mut next = Some(Walk::default());
             while let Some(position) = next {
                 let step = (documents.upgrade_next)(&self.app, position, 1_000).await;
                 let (step, after) = step.expect("upgraded");

@@ -32,7 +32,10 @@ use super::{ROOMS, Room, documents as documented, shards, switched_off, switched
 use crate::{
     flow::lease::Lease,
     graphql::prelude::*,
-    mongo::personal::{self, Found, Holds, Personal, Position, Searched},
+    mongo::{
+        Walk,
+        personal::{self, Found, Holds, Personal, Searched},
+    },
 };
 
 /// A running erasure.
@@ -137,23 +140,20 @@ async fn searched(app: &App, personal: &Personal) -> Result<Vec<Searched>> {
 struct Pages<'a> {
     searched: &'a Searched,
     subject: &'a str,
-    after: Option<Position>,
-    is_end: bool,
+    /// What is left; `None` at the end.
+    rest: Option<Walk>,
 }
 
 impl<'a> Pages<'a> {
     fn of(searched: &'a Searched, subject: &'a str) -> Self {
-        Self { searched, subject, after: None, is_end: false }
+        Self { searched, subject, rest: Some(Walk::default()) }
     }
 
     /// The next page, which may have none; `None` at the end.
     async fn next(&mut self) -> Result<Option<Vec<Found>>> {
-        if self.is_end {
-            return Ok(None);
-        }
-        let (found, next) = self.searched.next(self.subject, self.after.as_ref()).await?;
-        self.is_end = next.is_none();
-        self.after = next;
+        let Some(walk) = &self.rest else { return Ok(None) };
+        let (found, rest) = self.searched.next(self.subject, walk).await?;
+        self.rest = rest;
         Ok(Some(found))
     }
 }

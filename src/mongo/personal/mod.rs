@@ -14,7 +14,7 @@ mod search;
 use mongodb::bson::Document;
 
 pub use path::take_out;
-pub use search::{Found, Position, Searched, names};
+pub use search::{Found, Searched, names};
 
 /// What a collection holds of a person.
 #[derive(Debug, Clone, Copy)]

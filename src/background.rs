@@ -22,13 +22,6 @@ use crate::{
 use settings::Comparison;
 pub use settings::disputed;
 
-/// The result of one pass of the sweeps.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Swept {
-    /// Flows that were finished or aborted.
-    pub finished: u64,
-}
-
 /// What a pass runs of each room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Runs {
@@ -49,22 +42,23 @@ impl Runs {
     }
 }
 
-/// Runs every sweep once, with the counts behind it, in the order in which flows depend on each other.
+/// Runs every sweep once, with the counts behind it, in the order in which flows depend on each other. Returns the number of
+/// flows that were finished or aborted.
 ///
 /// # Errors
 /// The first error; the other sweeps were still tried.
-pub async fn sweep_all(app: &App) -> Result<Swept, Error> {
+pub async fn sweep_all(app: &App) -> Result<u64, Error> {
     sweep_each(app, switched_on(app.config())).await
 }
 
-/// Runs the sweeps of these rooms once, each with the counts behind it, in this order.
+/// Runs the sweeps of these rooms once, each with the counts behind it, in this order; see [`sweep_all`].
 ///
 /// # Errors
 /// The first error; the other sweeps were still tried.
 pub async fn sweep_each(
     app: &App,
     rooms: impl Iterator<Item = &'static Room>,
-) -> Result<Swept, Error> {
+) -> Result<u64, Error> {
     run_rooms(app, Runs::Both, rooms, |_, sweep| sweep).await
 }
 
@@ -74,10 +68,9 @@ async fn run_rooms(
     runs: Runs,
     rooms: impl Iterator<Item = &'static Room>,
     limited: impl Fn(&'static Room, Sweep) -> Sweep,
-) -> Result<Swept, Error> {
-    let mut total = Swept::default();
+) -> Result<u64, Error> {
     let attempt = app.begin().await?;
-    let mut failed = None;
+    let (mut total, mut failed) = (0, None);
     for room in rooms {
         let parts = runs.of(room);
         if parts.is_empty() {
@@ -91,7 +84,7 @@ async fn run_rooms(
                 if runs != Runs::Recount {
                     metrics.passed(room.name, finished);
                 }
-                total.finished += finished;
+                total += finished;
             }
             Err(error) => {
                 metrics.failed(room.name);
@@ -207,7 +200,7 @@ async fn pass(app: &App) -> Result<(), Error> {
     let swept = run_rooms(app, Runs::Sweep, switched_on(app.config()), limited).await;
     // The lease is released even if a sweep failed: correctness never depends on it.
     lease.release().await.decided()?;
-    if let Swept { finished: 1.. } = swept? {
+    if swept? > 0 {
         tracing::info!(event = "sweep_pass_finished", "sweeps finished interrupted work");
     }
     Ok(())
@@ -233,5 +226,5 @@ async fn pass_of_counts(app: &App) -> Result<(), Error> {
         }
     };
     lease.release().await.decided()?;
-    counted.map(|_swept| ())
+    counted.map(|_finished| ())
 }

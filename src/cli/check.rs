@@ -10,12 +10,7 @@ use super::{
     options::{Source, on_database},
     preconditions, terminal,
 };
-use crate::{
-    app::App,
-    background::{self, Swept},
-    domains,
-    invariants::Report,
-};
+use crate::{app::App, background, domains, invariants::Report};
 
 /// Verify the invariants of the stored data
 ///
@@ -128,8 +123,8 @@ async fn sweep(app: &App) -> Result<(), Failure> {
             tokio::time::sleep(pause).await;
         }
         match background::sweep_all(app).await {
-            Ok(Swept { finished: 0 }) if number > 1 => return Ok(()),
-            Ok(Swept { finished }) => terminal::remark(format_args!(
+            Ok(0) if number > 1 => return Ok(()),
+            Ok(finished) => terminal::remark(format_args!(
                 "{} finished; waiting {seconds} s for flows that may still be running",
                 terminal::counted(finished, "flow", "flows")
             )),

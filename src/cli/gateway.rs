@@ -144,13 +144,11 @@ pub(super) fn stop_on_signals() -> Result<CancellationToken, Failure> {
     Ok(stop)
 }
 
-#[cfg(unix)]
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
-#[cfg(unix)]
 impl Signals {
     fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
@@ -165,20 +163,5 @@ impl Signals {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
         }
-    }
-}
-
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn next(&mut self) {
-        // Without a handler the console ends the process.
-        let _ended = tokio::signal::ctrl_c().await;
     }
 }

@@ -22,7 +22,10 @@ use crate::{
     config::Config,
     domains::{self, Documented, shards},
     error::Error,
-    mongo::migrations::{Position, SchemaVersionDocument, Step},
+    mongo::{
+        Walk,
+        migrations::{SchemaVersionDocument, Step},
+    },
 };
 
 /// Upgrade stored documents to the newest version of their shape
@@ -219,14 +222,14 @@ impl Run<'_> {
     async fn pass(&self, pace: &mut Pace, bar: &ProgressBar) -> Result<Step, Failure> {
         let collection = self.documents.collection;
         let (mut sum, mut lines, since) = (Step::default(), Lines::new(), Instant::now());
-        let mut next = Some(Position::default());
-        while let Some(position) = next {
+        let mut rest = Some(Walk::default());
+        while let Some(walk) = rest {
             if self.stop.is_cancelled() {
                 return Err(Failure::trouble(format!(
                     "interrupted in {collection}: a repeat continues with the documents that are left"
                 )));
             }
-            let (step, after) = self.step(position, pace.window()).await?;
+            let (step, next) = self.step(walk, pace.window()).await?;
             sum = Step {
                 read: sum.read + step.read,
                 upgraded: sum.upgraded + step.upgraded,
@@ -239,20 +242,16 @@ impl Run<'_> {
                 () = pace.wait(step.upgraded) => {}
                 () = self.stop.cancelled() => {}
             }
-            next = after;
+            rest = next;
         }
         Ok(sum)
     }
 
     /// Upgrades the next documents, and tries again while MongoDB doesn't answer.
-    async fn step(
-        &self,
-        position: Position,
-        window: u32,
-    ) -> Result<(Step, Option<Position>), Failure> {
+    async fn step(&self, walk: Walk, window: u32) -> Result<(Step, Option<Walk>), Failure> {
         let mut tries = 1;
         loop {
-            let step = (self.documents.upgrade_next)(self.app, position.clone(), window).await;
+            let step = (self.documents.upgrade_next)(self.app, walk.clone(), window).await;
             match step {
                 Err(Error::Unavailable(_) | Error::Unread(_) | Error::Timeout(_))
                     if tries < MAX_TRIES && !self.stop.is_cancelled() =>

@@ -43,7 +43,7 @@ impl Source {
 
     /// The configuration of a gateway with `flags`, including a check of the files that it names.
     pub(super) fn served(&self, flags: impl Serialize) -> Result<Config, Faults> {
-        Config::load_with(self.config.as_deref(), flags, |config| {
+        Config::load(self.config.as_deref(), flags, |config| {
             [domains::setting_faults(config), Edge::faults(config), domains::faults(config)]
                 .concat()
         })

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -110,7 +111,6 @@ pub(super) fn create_or_replace(path: &Path) -> io::Result<(File, Option<Replace
 }
 
 /// Writes the name of a file to disk, as far as its folder can be opened and the file system offers it.
-#[cfg(unix)]
 fn sync_name(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(folder) = File::open(folder.unwrap_or_else(|| Path::new("."))) else { return Ok(()) };
@@ -126,46 +126,27 @@ fn sync_name(path: &Path) -> io::Result<()> {
     )
 }
 
-#[cfg(not(unix))]
-fn sync_name(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
 /// Creates a folder and the missing ones above it, and writes its name to disk. An existing folder stays as it is.
 ///
 /// # Errors
 /// It can't be created.
 pub(super) fn create_folder(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)?;
+    DirBuilder::new().mode(0o700).recursive(true).create(path)?;
     sync_name(path)
 }
 
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true).mode(0o600);
     options
 }
 
-#[cfg(unix)]
 fn restrict(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(std::fs::Permissions::from_mode(0o600))
-}
-
-#[cfg(not(unix))]
-fn restrict(_: &File) -> io::Result<()> {
-    Ok(())
+    file.set_permissions(fs::Permissions::from_mode(0o600))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
 
     fn mode(path: &Path) -> u32 {

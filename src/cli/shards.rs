@@ -133,13 +133,12 @@ impl Plan {
 
     /// The lines of a collection.
     fn of(&self, config: &Config, placed: &Placed, first: Month) -> String {
-        let Placed { name, group, shard_key, made, .. } = *placed;
-        let database = database_of(config, group);
-        let why = shard_key.why();
-        let Some(key) = shard_key.pattern() else {
+        let (name, database) = (placed.name, database_of(config, placed.group));
+        let why = placed.shard_key.why();
+        let Some(key) = placed.shard_key.pattern() else {
             return format!("// {name}: not sharded, because {why}.\n");
         };
-        let lines = match made {
+        let lines = match placed.made {
             None => self.commands(database, name, &key),
             Some(Made::Monthly) => {
                 let months = iter::successors(Some(first), |month| Some(month.next()));

@@ -43,19 +43,11 @@ impl std::error::Error for Faults {}
 
 impl Config {
     /// Loads the configuration of a gateway from file, environment and flags, in rising precedence. `flags`
-    /// serialize to key and value pairs.
+    /// serialize to key and value pairs. `further` returns additional faults, such as those of a file that a key names.
     ///
     /// # Errors
-    /// Lists every key that is unknown, can't be parsed, or conflicts with other keys.
-    pub fn load(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
-        Self::load_with(file, flags, |_| Vec::new())
-    }
-
-    /// Like [`Self::load`]; `further` returns additional faults, such as those of a file that a key names.
-    ///
-    /// # Errors
-    /// As [`Self::load`], and the faults of `further`.
-    pub fn load_with(
+    /// Lists every key that is unknown, can't be parsed, or conflicts with other keys, and the faults of `further`.
+    pub fn load(
         file: Option<&Path>,
         flags: impl Serialize,
         further: impl FnOnce(&Self) -> Vec<String>,
@@ -63,11 +55,11 @@ impl Config {
         Self::load_over(file, flags, &[], further)
     }
 
-    /// Like [`Self::load_with`], for a command that sets keys itself, as flags would. Neither file nor environment may set those
+    /// Like [`Self::load`], for a command that sets keys itself, as flags would. Neither file nor environment may set those
     /// of `refused`.
     ///
     /// # Errors
-    /// As [`Self::load_with`], and names keys that are refused.
+    /// As [`Self::load`], and names keys that are refused.
     pub fn load_over(
         file: Option<&Path>,
         own: impl Serialize,
@@ -107,10 +99,10 @@ impl Config {
         config.without(faults)
     }
 
-    /// Like [`Self::load_with`], for a command that runs flows and checks no tokens: keys for tokens may be missing.
+    /// Like [`Self::load`], for a command that runs flows and checks no tokens: keys for tokens may be missing.
     ///
     /// # Errors
-    /// As [`Self::load_with`].
+    /// As [`Self::load`].
     pub fn load_for_flows(
         file: Option<&Path>,
         flags: impl Serialize,

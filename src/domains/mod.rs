@@ -18,11 +18,12 @@
 //!
 //! - `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`
 //! - `theater → payments`
-//! - `{content, game, inbox → {queue, social}} → assets → {comments, identities}`
+//! - `{content, game} → assets → {comments, identities}`
+//! - `inbox → social → {assets, queue}`
 //!
-//! `ads`, `events`, `hits`, `series` and `sessions` are independent. `queue` is below all of them. There is one exception: a
-//! field may show an object of a room further up, such as a cart's order. It calls the operation that reads the object, and
-//! is listed in that room's [`extends`](Room::extends).
+//! `queue` is below all of them. `ads`, `events`, `hits`, `series`, `sessions` and `topics` are independent. There is one
+//! exception: a field may show an object of a room further up, such as a cart's order. It calls the operation that reads the
+//! object, and is listed in that room's [`extends`](Room::extends).
 
 pub mod ads;
 pub mod assets;
@@ -293,14 +294,14 @@ pub fn collections(config: &Config) -> Vec<Declared> {
 
 /// What [`collections`] returns, and the collections that the rooms create while they run.
 pub fn all_collections(config: &Config) -> Vec<Declared> {
-    let later = switched_on(config).flat_map(|room| room.later).map(Later::declared);
+    let later = switched_on(config).flat_map(|room| room.later).map(|later| later.declared);
     collections(config).into_iter().chain(later).collect()
 }
 
 /// What [`collections`] returns, and the collections of months that there are.
 pub fn indexed(config: &Config) -> Vec<Declared> {
     let later = switched_on(config).flat_map(|room| room.later);
-    let monthly = later.filter(|later| later.made == Made::Monthly).map(Later::declared);
+    let monthly = later.filter(|later| later.made == Made::Monthly).map(|later| later.declared);
     collections(config).into_iter().chain(monthly).collect()
 }
 

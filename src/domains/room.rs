@@ -20,13 +20,12 @@ use crate::{
     graphql::interface::OfInterface,
     invariants::Report,
     mongo::{
-        Group, Stored,
+        Stored, Walk,
         derived::Derived,
         indexes::{Declared, Index},
-        migrations::{Position, Step, Upgrade, newest},
+        migrations::{Step, Upgrade, newest},
         personal::Personal,
         shape::{Described, Shape},
-        shards::ShardKey,
     },
 };
 
@@ -147,7 +146,7 @@ pub struct Documented {
 
 /// See [`Documented::upgrade_next`].
 pub type UpgradeFn =
-    for<'a> fn(&'a App, Position, u32) -> BoxedFuture<'a, Result<(Step, Option<Position>), Error>>;
+    for<'a> fn(&'a App, Walk, u32) -> BoxedFuture<'a, Result<(Step, Option<Walk>), Error>>;
 /// See [`Documented::count_versions`].
 pub type CountFn = for<'a> fn(&'a App) -> BoxedFuture<'a, Result<Vec<(i32, u64)>, Error>>;
 
@@ -184,22 +183,11 @@ pub(crate) const fn declared<T: Stored>() -> Declared {
     Declared { name: T::COLLECTION, indexes: T::INDEXES, group: T::GROUP, shard_key: T::SHARD_KEY }
 }
 
-/// The declaration of a collection without indexes, which is sharded by `_id`.
-pub(crate) const fn bare(name: &'static str, group: Group) -> Declared {
-    Declared { name, indexes: &[], group, shard_key: ShardKey::ID }
-}
-
 /// Collections that a room creates while it runs, and so not with the indexes of [`Room::collections`].
 #[derive(Debug, Clone, Copy)]
 pub struct Later {
-    /// The name. A `*` at its end stands for what is known only then.
-    pub name: &'static str,
-    /// The group of each of them.
-    pub group: Group,
-    /// How a cluster divides each of them.
-    pub shard_key: ShardKey,
-    /// The indexes of each of them.
-    pub indexes: &'static [Index],
+    /// The declaration of each of them.
+    pub declared: Declared,
     /// What they are.
     pub made: Made,
 }
@@ -218,21 +206,7 @@ pub enum Made {
 impl Later {
     /// Collections of the documents of `T`.
     pub(crate) const fn of<T: Stored>(name: &'static str, made: Made) -> Self {
-        Self { name, group: T::GROUP, shard_key: T::SHARD_KEY, indexes: T::INDEXES, made }
-    }
-
-    /// Those that exist, with their indexes.
-    pub(super) fn declared(&self) -> Declared {
-        let Self { name, group, shard_key, indexes, .. } = *self;
-        Declared { name, indexes, group, shard_key }
-    }
-
-    /// Whether a collection with this name is one of them.
-    pub fn is(&self, name: &str) -> bool {
-        match self.name.strip_suffix('*') {
-            Some(start) => name.starts_with(start),
-            None => name == self.name,
-        }
+        Self { declared: Declared { name, ..declared::<T>() }, made }
     }
 }
 

@@ -1,41 +1,33 @@
 //! The groups and shard keys of all collections, and the tables of `docs/PLACEMENT.md` and `docs/SHARDING.md`.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, ops::Deref};
 
 use super::{
     ROOMS, broadcasts,
     persons::ErasureDocument,
-    room::{self, Made},
+    room::{self, Later, Made},
 };
 use crate::{
     flow::lease::LeaseDocument,
-    mongo::{Group, indexes::Index, migrations::SchemaVersionDocument, shards::ShardKey},
+    mongo::{Group, indexes::Declared, migrations::SchemaVersionDocument},
 };
 
-/// A collection, or collections of one kind.
+/// A collection, or collections of one kind. It dereferences to its declaration.
 #[derive(Debug, Clone, Copy)]
 pub struct Placed {
     /// The room that owns it; `flow` or `docgate` if all rooms use it.
     pub room: &'static str,
-    /// The name. A `*` at its end stands for what is known only at run time.
-    pub name: &'static str,
-    /// Its group, which has its database.
-    pub group: Group,
-    /// How a cluster divides it.
-    pub shard_key: ShardKey,
-    /// Its indexes, if `docgate indexes apply` builds them.
-    pub indexes: &'static [Index],
+    /// Its declaration.
+    pub declared: Declared,
     /// What it is, if the room creates it at run time.
     pub made: Option<Made>,
 }
 
-impl Placed {
-    /// Whether a collection with this name is one of them.
-    pub fn is(&self, name: &str) -> bool {
-        match self.name.strip_suffix('*') {
-            Some(start) => name.starts_with(start),
-            None => name == self.name,
-        }
+impl Deref for Placed {
+    type Target = Declared;
+
+    fn deref(&self) -> &Declared {
+        &self.declared
     }
 }
 
@@ -48,37 +40,25 @@ pub fn collections() -> Vec<Placed> {
     ];
     let declared =
         ROOMS.iter().flat_map(|room| room.collections.iter().map(|one| (room.name, *one)));
-    let declared = own.into_iter().chain(declared).map(|(room, declared)| Placed {
-        room,
-        name: declared.name,
-        group: declared.group,
-        shard_key: declared.shard_key,
-        indexes: declared.indexes,
-        made: None,
-    });
-    let later = ROOMS.iter().flat_map(|room| room.later.iter().map(|one| (room.name, one)));
-    let later = later.map(|(room, later)| Placed {
-        room,
-        name: later.name,
-        group: later.group,
-        shard_key: later.shard_key,
-        indexes: &[],
-        made: Some(later.made),
-    });
+    let declared = own.into_iter().chain(declared);
+    let declared = declared.map(|(room, declared)| Placed { room, declared, made: None });
+    let later = ROOMS.iter().flat_map(|room| room.later.iter().map(|one| (room.name, *one)));
+    let later =
+        later.map(|(room, Later { declared, made })| Placed { room, declared, made: Some(made) });
     declared.chain(later).collect()
 }
 
 /// The unique indexes that MongoDB can't enforce with the shard keys of their collections, each as a sentence.
 pub fn misfits() -> Vec<String> {
-    let of = |placed: Placed| {
-        let misfits = placed.indexes.iter().filter(move |index| !placed.shard_key.fits(index));
+    let of = |Placed { declared, .. }: Placed| {
+        let misfits = declared.indexes.iter().filter(move |index| !declared.shard_key.fits(index));
         misfits.map(move |index| {
             format!(
                 "{}: the unique index {:?} ({}) doesn't begin with the shard key {}",
-                placed.name,
+                declared.name,
                 index.name,
                 index.keys,
-                placed.shard_key.pattern().unwrap_or_default(),
+                declared.shard_key.pattern().unwrap_or_default(),
             )
         })
     };
@@ -88,7 +68,7 @@ pub fn misfits() -> Vec<String> {
 /// The table of shard keys in Markdown.
 pub fn keys_as_markdown() -> String {
     let mut text = "| collection | room | shard key | why |\n|---|---|---|---|\n".to_owned();
-    for Placed { room, name, shard_key, .. } in collections() {
+    for Placed { room, declared: Declared { name, shard_key, .. }, .. } in collections() {
         let key = shard_key.pattern().map_or_else(|| "none".into(), |key| format!("`{key}`"));
         // Writing to a string doesn't fail.
         let _written = writeln!(text, "| `{name}` | {room} | {key} | {} |", shard_key.why());

@@ -12,7 +12,7 @@ use axum::{
 
 use super::{
     Edge,
-    error_response::{ErrorResponse, SOON, code_only, not_found, with_status},
+    error_response::{ErrorResponse, code_only, not_found, with_status},
 };
 use crate::{
     app::App,
@@ -99,5 +99,5 @@ fn failed((status, error): ErrorResponse) -> Response {
             "a click or a view could not be counted"
         );
     }
-    code_only((status, error), SOON)
+    code_only((status, error))
 }

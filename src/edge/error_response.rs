@@ -64,9 +64,9 @@ pub(super) fn answer((status, error): ErrorResponse, again: HeaderValue) -> Http
 }
 
 /// An HTTP response that holds only the code of an error, for requests that no GraphQL client sends.
-pub(super) fn code_only((status, error): ErrorResponse, again: HeaderValue) -> HttpResponse {
+pub(super) fn code_only((status, error): ErrorResponse) -> HttpResponse {
     let mut response = (status, error.code()).into_response();
-    advise(response.headers_mut(), status, again);
+    advise(response.headers_mut(), status, SOON);
     response
 }
 

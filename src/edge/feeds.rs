@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     Edge,
-    error_response::{ErrorResponse, SOON, code_only, not_found, with_status},
+    error_response::{ErrorResponse, code_only, not_found, with_status},
     negotiation::is_known,
     shares::Client,
 };
@@ -44,7 +44,7 @@ pub(super) async fn feed(
             if status.is_server_error() {
                 tracing::warn!(event = "feed_failed", ?error, "a feed could not be read");
             }
-            code_only((status, error), SOON)
+            code_only((status, error))
         }
     }
 }

@@ -22,7 +22,7 @@ pub fn text(
     value: &str,
     length: RangeInclusive<usize>,
 ) -> Result<String, InvalidInput> {
-    checked(field, text::trimmed(value), length)
+    verbatim(field, text::trimmed(value), length)
 }
 
 /// Validates a text for display by which its owner tells things apart, such as the label of an address: a [`text`] in its
@@ -44,14 +44,6 @@ pub fn composed(
 /// # Errors
 /// `InvalidInput` with the name of the field.
 pub fn verbatim(
-    field: &str,
-    value: &str,
-    length: RangeInclusive<usize>,
-) -> Result<String, InvalidInput> {
-    checked(field, value, length)
-}
-
-fn checked(
     field: &str,
     value: &str,
     length: RangeInclusive<usize>,

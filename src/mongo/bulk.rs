@@ -2,12 +2,16 @@
 
 use std::{mem, time::Duration};
 
-use mongodb::bson::{Document, RawDocumentBuf, doc};
+use mongodb::{
+    bson::{Bson, Document, RawDocumentBuf, doc},
+    options::UpdateModifications,
+};
 
 use super::{
     Collection, Stored,
-    driver::{REPLY_TIMEOUT, encode, insert},
+    driver::{REPLY_TIMEOUT, encode, insert, stored_id},
     expression::{choose, is_missing, literal, stored_fields},
+    lists::List,
     migrations::{check, known, newest},
     raw_writes::{self, update},
     write_command::Reply,
@@ -19,6 +23,20 @@ use crate::{config::Concern, error::Error};
 const COMMAND_BYTES: usize = 4 << 20;
 /// `maxTimeMS` of such an `insert`, and of commands with numbers.
 const COMMAND_LIMIT: Duration = Duration::from_secs(10);
+
+/// Progress of a walk through a collection in the order of `_id`: that of the last document that was visited, if there is one.
+#[derive(Debug, Clone, Default)]
+pub struct Walk(pub(super) Option<Bson>);
+
+impl Walk {
+    /// The condition on the `_id`s of the documents that are left.
+    pub(super) fn rest(&self) -> Document {
+        match &self.0 {
+            Some(last) => doc! { "$gt": last.clone() },
+            None => doc! { "$gte": Bson::MinKey },
+        }
+    }
+}
 
 impl<T: Stored> Collection<T> {
     /// Inserts many documents unordered. Returns the positions that were refused as duplicates.
@@ -67,21 +85,45 @@ impl<T: Stored> Collection<T> {
     pub async fn update_many(
         &self,
         filter: Document,
-        update: impl Into<mongodb::options::UpdateModifications>,
-        array_filters: Vec<Document>,
+        update: impl Into<UpdateModifications>,
     ) -> Result<u64, Error> {
         let inner = self.inner();
         let update = self.derive(update.into());
         let filter = known(filter, newest(T::UPGRADES));
-        self.inner()
-            .send("update", async move {
-                let mut action = inner.update_many(filter, update);
-                if !array_filters.is_empty() {
-                    action = action.array_filters(array_filters);
-                }
-                Ok(action.await?.matched_count)
-            })
-            .await
+        let updated =
+            self.inner().send("update", async move { inner.update_many(filter, update).await });
+        Ok(updated.await?.matched_count)
+    }
+
+    /// Updates those of the next `count` documents of the walk that match a filter, which has no condition on `_id`. Returns
+    /// their number, and the rest of the walk, which is `None` after the last document. The update may be repeated.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the documents may have been updated.
+    pub async fn update_next(
+        &self,
+        walk: Walk,
+        count: u32,
+        filter: Document,
+        update: impl Into<UpdateModifications>,
+    ) -> Result<(u64, Option<Walk>), Error> {
+        let next = List {
+            filter: doc! { "_id": walk.rest() },
+            sort: doc! { "_id": 1 },
+            limit: count.into(),
+            projection: Some(doc! { "_id": 1 }),
+            hint: Some("_id_"),
+            ..List::default()
+        };
+        let next = self.list_raw(next).await?;
+        let Some(end) = next.last() else { return Ok((0, None)) };
+        let (mut visited, end) = (walk.rest(), stored_id(end)?);
+        visited.insert("$lte", end.clone());
+        let mut matching = doc! { "_id": visited };
+        matching.extend(filter);
+        let updated = self.update_many(matching, update).await?;
+        let is_full = next.len() >= count as usize;
+        Ok((updated, is_full.then_some(Walk(Some(end)))))
     }
 
     /// Removes every matching document, and returns their number. This is for removals that may be repeated.

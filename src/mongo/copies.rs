@@ -23,48 +23,14 @@ pub struct CopyPath {
 }
 
 impl CopyPath {
-    /// Writes `fields` (relative to the element) and `version` into every copy of the record `id` that has a
-    /// lower version, in every document of `collection`. A document may contain several copies. Returns the
-    /// number of documents with such a copy.
+    /// Writes `fields` (relative to the element) and `version` into every copy of the record `id` that has a lower version, in
+    /// every document of `collection`. A document may contain several copies. The same update sets the fields `beside` of
+    /// the documents to the values of expressions, which are evaluated before the copies change. Returns the number of
+    /// documents with such a copy.
     ///
     /// # Errors
-    /// `Unavailable` or `Internal`; some of the copies may have been written, and the pass has to be
-    /// repeated.
+    /// `Unavailable` or `Internal`; some of the copies may have been written, and the pass has to be repeated.
     pub async fn spread<T: Stored>(
-        &self,
-        collection: &Collection<T>,
-        id: impl Into<Bson>,
-        version: i64,
-        fields: Document,
-    ) -> Result<u64, Error> {
-        let id = id.into();
-        let mut set = Document::new();
-        for (field, value) in fields {
-            set.insert(format!("{}.$[copy].{field}", self.array), value);
-        }
-        set.insert(format!("{}.$[copy].{}", self.array, self.version), version);
-        let lower = doc! { self.key: &id, self.version: { "$lt": version } };
-        let element = doc! {
-            format!("copy.{}", self.key): &id,
-            format!("copy.{}", self.version): { "$lt": version },
-        };
-        collection
-            .update_many(
-                // The first condition lets the read use a partial index of documents that have `array.key`.
-                doc! { format!("{}.{}", self.array, self.key): &id, self.array: { "$elemMatch": lower } },
-                doc! { "$set": set },
-                vec![element],
-            )
-            .await
-    }
-
-    /// Like [`Self::spread`], with other fields of the documents that are set by the same update. Their values are
-    /// expressions, which are evaluated before the copies change. The documents have no other copies of the record
-    /// than those in the array's elements.
-    ///
-    /// # Errors
-    /// As [`Self::spread`].
-    pub async fn spread_beside<T: Stored>(
         &self,
         collection: &Collection<T>,
         id: impl Into<Bson>,
@@ -84,7 +50,8 @@ impl CopyPath {
         let mut set = beside;
         let array = format!("${}", self.array);
         set.insert(self.array, map(array, choose(is_lower, changed(copy), "$$this")));
+        // The first condition lets the read use a partial index of documents that have `array.key`.
         let filter = doc! { path: &id, self.array: { "$elemMatch": lower } };
-        collection.update_many(filter, vec![doc! { "$set": set }], vec![]).await
+        collection.update_many(filter, vec![doc! { "$set": set }]).await
     }
 }

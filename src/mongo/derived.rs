@@ -14,7 +14,7 @@ use mongodb::{
     options::UpdateModifications,
 };
 
-use super::{Collection, Stored, driver::decode, lists::List};
+use super::{Collection, Stored, bulk::Walk};
 use crate::error::Error;
 
 /// A derived field: its name, and how its value follows from the document.
@@ -63,13 +63,6 @@ impl Derived {
     }
 }
 
-/// Progress of a walk through a collection in the order of `_id`.
-#[derive(Debug, Clone, Default)]
-pub struct Walk {
-    /// `_id` of the last document that was visited; empty at the beginning.
-    last: String,
-}
-
 impl<T: Stored> Collection<T> {
     /// The stages of an update, with the one that computes the derived field.
     pub(super) fn with_derived(&self, mut stages: Vec<Document>) -> Vec<Document> {
@@ -88,32 +81,14 @@ impl<T: Stored> Collection<T> {
         }
     }
 
-    /// Corrects the derived field of the next `count` documents of the walk. Returns the number of corrected documents
-    /// and the rest of the walk, which is `None` after the last document.
+    /// Corrects the derived field of the next `count` documents of the walk; see [`Self::update_next`].
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the documents may have been corrected.
-    pub async fn derive_next(
-        &self,
-        Walk { last }: Walk,
-        count: u32,
-    ) -> Result<(u64, Option<Walk>), Error> {
+    pub async fn derive_next(&self, walk: Walk, count: u32) -> Result<(u64, Option<Walk>), Error> {
         let Some(derived) = self.derived else { return Ok((0, None)) };
-        let batch = List {
-            filter: doc! { "_id": { "$gt": &last } },
-            sort: doc! { "_id": 1 },
-            limit: count.into(),
-            projection: Some(doc! { "_id": 1 }),
-            hint: Some("_id_"),
-            ..List::default()
-        };
-        let batch = self.list_raw(batch).await?;
-        let Some(end) = batch.last() else { return Ok((0, None)) };
-        let end = decode::<Document>(end)?.get_str("_id").map_err(Error::internal)?.to_owned();
-        let filter = doc! { "_id": { "$gt": last, "$lte": &end }, "$expr": derived.is_outdated() };
-        let corrected = self.update_many(filter, Vec::<Document>::new(), vec![]).await?;
-        let is_full = batch.len() >= count as usize;
-        Ok((corrected, is_full.then_some(Walk { last: end })))
+        let outdated = doc! { "$expr": derived.is_outdated() };
+        self.update_next(walk, count, outdated, Vec::<Document>::new()).await
     }
 
     /// The `_id`s of up to 100 documents whose derived field is missing or greater than its value would be under any

@@ -55,11 +55,6 @@ async fn existing(database: &Database, collection: &str) -> Result<Vec<IndexMode
 }
 
 impl Declared {
-    /// Whether it stands for a collection with this name.
-    pub(super) fn is(&self, name: &str) -> bool {
-        self.name.strip_suffix('*').map_or(name == self.name, |start| name.starts_with(start))
-    }
-
     /// The collections that it stands for, each with whether it exists, if these ones exist.
     fn each(&self, there: &[String]) -> Vec<(Cow<'static, str>, bool)> {
         let Some(start) = self.name.strip_suffix('*') else {

@@ -222,6 +222,13 @@ pub struct Declared {
     pub shard_key: ShardKey,
 }
 
+impl Declared {
+    /// Whether it stands for a collection with this name.
+    pub fn is(&self, name: &str) -> bool {
+        self.name.strip_suffix('*').map_or(name == self.name, |start| name.starts_with(start))
+    }
+}
+
 pub(super) fn name_of(model: &IndexModel) -> String {
     model.options.as_ref().and_then(|options| options.name.clone()).unwrap_or_default()
 }

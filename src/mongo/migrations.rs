@@ -43,6 +43,7 @@ use mongodb::bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, RawDocume
 
 use super::{
     Collection, Stored, Version,
+    bulk::Walk,
     collection::{List, Timed},
     driver::{decode, decode_document, encode, stored_id},
     stored::document,
@@ -99,10 +100,6 @@ pub struct Step {
     /// Number of documents of a newer version than the newest, which were left alone.
     pub newer: u64,
 }
-
-/// Progress of a migration through a collection in the order of `_id`.
-#[derive(Debug, Clone, Default)]
-pub struct Position(Option<Bson>);
 
 /// Documents per update.
 const AT_ONCE: usize = 100;
@@ -218,11 +215,11 @@ impl<T: Stored> Collection<T> {
     /// `Unavailable` or `Internal`.
     pub async fn count_versions(&self) -> Result<Vec<(i32, u64)>, Error> {
         let mut counts = BTreeMap::new();
-        let mut position = Position::default();
+        let mut walk = Walk::default();
         loop {
-            let batch = self.versions(&position, WINDOW).await?;
+            let batch = self.versions(&walk, WINDOW).await?;
             let Some((last, _)) = batch.last() else { return Ok(counts.into_iter().collect()) };
-            position = Position(Some(last.clone()));
+            walk = Walk(Some(last.clone()));
             for (_, version) in batch {
                 *counts.entry(version).or_default() += 1;
             }
@@ -230,16 +227,9 @@ impl<T: Stored> Collection<T> {
     }
 
     /// The `_id`s and versions of the next documents, at most `limit` of them.
-    async fn versions(
-        &self,
-        Position(last): &Position,
-        limit: u32,
-    ) -> Result<Vec<(Bson, i32)>, Error> {
-        let after = last
-            .as_ref()
-            .map_or_else(|| doc! { "$gte": Bson::MinKey }, |last| doc! { "$gt": last.clone() });
+    async fn versions(&self, walk: &Walk, limit: u32) -> Result<Vec<(Bson, i32)>, Error> {
         let next = List {
-            filter: doc! { "_id": after },
+            filter: doc! { "_id": walk.rest() },
             sort: doc! { "_id": 1 },
             limit: limit.into(),
             projection: Some(doc! { "_id": 1, "v": 1 }),
@@ -251,20 +241,20 @@ impl<T: Stored> Collection<T> {
         found.iter().map(read).collect()
     }
 
-    /// Upgrades the next documents, at most `limit` of them. Returns what it did, and the position after them, which is
+    /// Upgrades the next documents of the walk, at most `limit` of them. Returns what it did, and the rest of the walk, which is
     /// `None` at the end of the collection.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the documents may have been upgraded, and the call may be repeated.
     pub async fn upgrade_next(
         &self,
-        position: Position,
+        walk: Walk,
         limit: u32,
-    ) -> Result<(Step, Option<Position>), Error> {
+    ) -> Result<(Step, Option<Walk>), Error> {
         let newest = newest(T::UPGRADES);
-        let batch = self.versions(&position, limit).await?;
+        let batch = self.versions(&walk, limit).await?;
         let Some((last, _)) = batch.last() else { return Ok((Step::default(), None)) };
-        let next = Position(Some(last.clone()));
+        let rest = Walk(Some(last.clone()));
         let mut step =
             Step { read: u64::try_from(batch.len()).unwrap_or(u64::MAX), ..Step::default() };
         let mut behind = BTreeMap::<i32, Vec<Bson>>::new();
@@ -282,7 +272,7 @@ impl<T: Stored> Collection<T> {
             .collect();
         let upgraded = stream::iter(parts).buffer_unordered(UPDATES);
         step.upgraded = upgraded.try_fold(0, |sum, more| ready(Ok(sum + more))).await?;
-        Ok((step, Some(next)))
+        Ok((step, Some(rest)))
     }
 
     /// Upgrades those of the documents that still have this version, and returns their number.
@@ -296,7 +286,7 @@ impl<T: Stored> Collection<T> {
         let stages = T::UPGRADES.iter().skip(done).flat_map(|upgrade| (upgrade.stages)());
         let stages = stages.chain([doc! { "$set": { "v": newest(T::UPGRADES) } }]);
         let filter = doc! { "_id": { "$in": ids }, "v": has_version };
-        self.update_many(filter, stages.collect::<Vec<_>>(), vec![]).await
+        self.update_many(filter, stages.collect::<Vec<_>>()).await
     }
 }
 

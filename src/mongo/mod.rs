@@ -14,7 +14,7 @@
 //! - [`collection`]: typed reads by key and writes, each one command
 //! - [`lists`]: reads of lists
 //! - [`swept`]: pages of lists for sweeps, in which a document that can't be decoded fails only itself
-//! - `bulk`: writes of many documents by one command
+//! - `bulk`: writes of many documents by few commands, and walks through a collection
 //! - `batcher`: batches items of many requests into few commands
 //! - `answers`: channels for the answers to the items of a batch
 //! - `batchers`: the batchers of one kind of item, by collection or lookup
@@ -130,6 +130,7 @@ mod write_command;
 mod writer;
 
 pub use appender::Rejected;
+pub use bulk::Walk;
 pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
 pub use guarded::{Outcome, Sends};

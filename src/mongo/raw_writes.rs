@@ -21,7 +21,7 @@ use crate::{config::Concern, error::Error};
 /// array, with the fields `q` and `u`. If filters of these documents are given, the command has a number.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; some of the updates may have been applied.
+/// `Unavailable`: some of the updates may have been applied. `Internal`: none of them was.
 pub(super) async fn update(
     collection: &Raw,
     updates: Vec<RawDocumentBuf>,
@@ -34,22 +34,6 @@ pub(super) async fn update(
     let command = WriteCommand::new(collection, "update", doc! { "ordered": false }, limit);
     let batch = Some(Batch { name: cstr!("updates"), documents: updates });
     WriteCommand { batch, concern, numbered, is_single, ..command }.send().await
-}
-
-/// Sends updates of one document each in one command, with write concern `majority`; see [`update`]. If filters of these
-/// documents are given, the command has a number.
-///
-/// # Errors
-/// `Unavailable`: some of the updates may have been applied. `Internal`: none of them was.
-pub(super) async fn update_batch(
-    collection: &Raw,
-    updates: Vec<RawDocumentBuf>,
-    numbered: Option<Vec<Document>>,
-    limit: Duration,
-) -> Result<Reply, Error> {
-    let command = WriteCommand::new(collection, "update", doc! { "ordered": false }, limit);
-    let batch = Some(Batch { name: cstr!("updates"), documents: updates });
-    WriteCommand { batch, numbered, is_single: false, ..command }.send().await
 }
 
 /// Inserts documents unordered by one command, with this write concern.

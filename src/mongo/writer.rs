@@ -46,13 +46,14 @@ use super::{
     faults::FailedWrite,
     guarded::{Outcome, Sends, Write},
     observe::{self, SharedCommand},
-    raw_writes,
+    raw_writes::update,
     scheduling::is_unhurried,
     shared_writes::{MAX_BYTES, WriteBatchers},
     statement::{Conjuncts, REFUSED, element, is_batchable},
     write_command::Reply,
 };
 use crate::{
+    config::Concern,
     error::Error,
     join::join_all,
     metrics::histogram::Histogram,
@@ -245,7 +246,9 @@ impl Writer {
         let is_numbered = items.clone().any(|item| item.value.write.is_numbered);
         let (groups, elements): (Vec<_>, Vec<_>) = part.into_iter().unzip();
         let numbered = is_numbered.then(|| filters(&groups));
-        let reply = raw_writes::update_batch(&self.collection, elements, numbered, limit).await;
+        // Callers decide by the outcome.
+        let concern = Concern::Majority;
+        let reply = update(&self.collection, elements, numbered, concern, limit).await;
         let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, groups.len()));
         let (mut failed, mut uncertain) = (Vec::new(), Vec::new());
         for (position, group) in groups.into_iter().enumerate() {

@@ -492,7 +492,8 @@ async fn copies_rise_by_version_in_every_place_and_never_fall() {
     newer.copies = vec![copy("r", 9)];
     let things = with_things(&gateway, &[twice, newer.clone()]).await;
     let place = CopyPath { array: "copies", key: "id", version: "version" };
-    let matched = place.spread(&things, "r", 5, doc! { "name": "$v5" }).await.expect("a pass");
+    let matched =
+        place.spread(&things, "r", 5, doc! { "name": "$v5" }, doc! {}).await.expect("a pass");
     assert_eq!(matched, 1);
     let twice = things.get("twice").await.expect("read").expect("there");
     let names: Vec<_> = twice.copies.iter().map(|copy| copy.name.as_str()).collect();

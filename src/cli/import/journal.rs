@@ -100,7 +100,9 @@ impl Lock {
 
 /// Whether an open file is the one at this path.
 fn is_at(file: &File, path: &Path) -> bool {
-    identity(file.metadata()) == identity(fs::metadata(path))
+    let [open, there] =
+        [file.metadata(), fs::metadata(path)].map(|of| of.ok().map(|of| identity(&of)));
+    open == there
 }
 
 impl Drop for Lock {

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, Metadata},
-    io::{self, BufWriter, Write},
+    io::{BufWriter, Write},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
@@ -50,12 +50,13 @@ impl Output {
 }
 
 /// What identifies a file, whatever its path.
-pub(super) fn identity(of: io::Result<Metadata>) -> Option<(u64, u64)> {
-    of.ok().map(|of| (of.dev(), of.ino()))
+pub(super) fn identity(of: &Metadata) -> (u64, u64) {
+    (of.dev(), of.ino())
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
-    let [of_one, of_other] = [one, other].map(|path| identity(fs::metadata(path)));
+    let [of_one, of_other] =
+        [one, other].map(|path| fs::metadata(path).ok().map(|of| identity(&of)));
     one == other || (of_one.is_some() && of_one == of_other)
 }
 

@@ -228,7 +228,7 @@ impl Branch for CategoryDocument {
         let is_other = doc! { "$anyElementTrue": [map(array("categories"), moved)] };
         let facets = doc! { "facets": counted::changed(false, is_other) };
         let products = app.collection::<CategorizedProduct>();
-        COPIES.spread_beside(&products, copy.id, copy.cv, fields, facets).await?;
+        COPIES.spread(&products, copy.id, copy.cv, fields, facets).await?;
         Ok(())
     }
 }

@@ -49,14 +49,6 @@ pub fn fault(event: &Event<'_>, times: &Times) -> Option<(&'static str, String)>
     texts.into_iter().find_map(|(field, text)| types::check_text(field, text).err())
 }
 
-/// Checks the name of a site.
-///
-/// # Errors
-/// The reason.
-pub fn check_site(site: &str) -> Result<(), String> {
-    types::check_line("site", site).map_err(|(_, reason)| reason)
-}
-
 /// Inserts events, except those that are stored.
 ///
 /// # Errors

@@ -36,13 +36,16 @@ pub(super) fn check_text(
 }
 
 /// Checks the name of a site, which reports have as well.
-pub(super) fn check_line(field: &'static str, text: &str) -> Result<(), (&'static str, String)> {
+///
+/// # Errors
+/// The reason.
+pub fn check_site(name: &str) -> Result<(), String> {
     const LONGEST: usize = 200;
     // Most names are visible ASCII characters, which are all permitted.
-    if (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if (1..=LONGEST).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(());
     }
-    input::line(field, text, 1..=LONGEST).map(|_| ()).map_err(|invalid| (field, invalid.reason))
+    input::line("site", name, 1..=LONGEST).map(|_| ()).map_err(|invalid| invalid.reason)
 }
 
 /// When `logEvents` answers.

@@ -84,7 +84,7 @@ pub(super) async fn spread_name(app: &App, person: &PersonDocument) -> Result<u6
     let products = app.collection::<CreditedProduct>();
     let (name, facets) =
         (doc! { "name": &person.name }, doc! { "facets": counted::changed(false, true) });
-    NAMES.spread_beside(&products, &person.id, person.version, name, facets).await
+    NAMES.spread(&products, &person.id, person.version, name, facets).await
 }
 
 /// Removes the outbox entries that the person was read with.
@@ -151,7 +151,7 @@ pub async fn apply_first_works(
 pub(super) async fn remove_tombstones(app: &App, before: DateTime) -> Result<u64> {
     let filter = doc! { "works.stoneAt": { "$lt": before } };
     let update = doc! { "$pull": { "works": { "stoneAt": { "$lt": before } } } };
-    people(app).update_many(filter, update, vec![]).await
+    people(app).update_many(filter, update).await
 }
 
 /// Copies of names that differ from the record.

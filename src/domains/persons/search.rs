@@ -4,7 +4,10 @@ use super::declarations;
 use crate::{
     domains::{documents as documented, shards, switched_off},
     graphql::prelude::*,
-    mongo::personal::{self, Found, Holds, Personal, Position, Searched},
+    mongo::{
+        Walk,
+        personal::{self, Found, Holds, Personal, Searched},
+    },
 };
 
 /// The collections that a declaration stands for, if they hold subjects.
@@ -29,23 +32,20 @@ pub(super) async fn searched(app: &App, personal: &Personal) -> Result<Vec<Searc
 pub(super) struct Pages<'a> {
     searched: &'a Searched,
     subject: &'a str,
-    after: Option<Position>,
-    is_end: bool,
+    /// What is left; `None` at the end.
+    rest: Option<Walk>,
 }
 
 impl<'a> Pages<'a> {
     pub(super) fn of(searched: &'a Searched, subject: &'a str) -> Self {
-        Self { searched, subject, after: None, is_end: false }
+        Self { searched, subject, rest: Some(Walk::default()) }
     }
 
     /// The next page, which may have none; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<Found>>> {
-        if self.is_end {
-            return Ok(None);
-        }
-        let (found, next) = self.searched.next(self.subject, self.after.as_ref()).await?;
-        self.is_end = next.is_none();
-        self.after = next;
+        let Some(walk) = &self.rest else { return Ok(None) };
+        let (found, rest) = self.searched.next(self.subject, walk).await?;
+        self.rest = rest;
         Ok(Some(found))
     }
 }

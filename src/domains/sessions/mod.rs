@@ -70,14 +70,19 @@ pub mod types;
 
 use super::{
     Room,
-    room::{bare, declared, documented, unmet},
+    room::{declared, documented, unmet},
 };
-use crate::mongo::Group;
+use crate::mongo::indexes::Declared;
 use documents::Level;
 pub use documents::{RollupDocument, SessionDocument, StatDocument};
 
 /// Shortest and longest time, in seconds, that a session may be late.
 const LATE: std::ops::RangeInclusive<u64> = 3_600..=10 * 366 * 24 * 3_600;
+
+/// The declaration of the collection of a level.
+const fn of(level: Level) -> Declared {
+    Declared { name: level.collection(), ..declared::<StatDocument>() }
+}
 
 /// The room.
 pub const ROOM: Room = Room {
@@ -98,11 +103,11 @@ pub const ROOM: Room = Room {
     collections: &[
         declared::<SessionDocument>(),
         declared::<RollupDocument>(),
-        bare(Level::Hour.collection(), Group::Activity),
-        bare(Level::Day.collection(), Group::Activity),
-        bare(Level::Week.collection(), Group::Activity),
-        bare(Level::Month.collection(), Group::Activity),
-        bare(Level::Year.collection(), Group::Activity),
+        of(Level::Hour),
+        of(Level::Day),
+        of(Level::Week),
+        of(Level::Month),
+        of(Level::Year),
     ],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,

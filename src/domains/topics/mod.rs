@@ -38,7 +38,7 @@ use super::{
 };
 pub use documents::TopicsDocument;
 
-use crate::mongo::{Group, shards::ShardKey};
+use crate::mongo::{Group, indexes::Declared, shards::ShardKey};
 
 /// The room.
 pub const ROOM: Room = Room {
@@ -52,10 +52,12 @@ pub const ROOM: Room = Room {
     documents: &[documented::<TopicsDocument>()],
     collections: &[declared::<TopicsDocument>()],
     later: &[Later {
-        name: "topic_*",
-        group: Group::Core,
-        shard_key: ShardKey::unsharded("MongoDB can't shard capped collections"),
-        indexes: &[],
+        declared: Declared {
+            name: "topic_*",
+            indexes: &[],
+            group: Group::Core,
+            shard_key: ShardKey::unsharded("MongoDB can't shard capped collections"),
+        },
         made: Made::Random,
     }],
     personal: person::PERSONAL,

@@ -12,7 +12,10 @@ use reqwest::{StatusCode, header::ACCEPT};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{configured::KeyError, key_set::KeySet};
-use crate::{app::App, domains::outside::cause};
+use crate::{
+    app::App,
+    domains::outside::{cause, whole},
+};
 
 /// Time limit of one fetch.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -150,17 +153,12 @@ impl Source {
 
     async fn fetch(&self) -> Result<KeySet, String> {
         let request = self.http.get(&self.url).header(ACCEPT, "application/json");
-        let mut response = request.timeout(FETCH_TIMEOUT).send().await.map_err(cause)?;
+        let response = request.timeout(FETCH_TIMEOUT).send().await.map_err(cause)?;
         if response.status() != StatusCode::OK {
             return Err(format!("the response has status {}", response.status()));
         }
-        let mut text = Vec::new();
-        while let Some(part) = response.chunk().await.map_err(cause)? {
-            if text.len() + part.len() > MAX_BYTES {
-                return Err(format!("the response is larger than {MAX_BYTES} bytes"));
-            }
-            text.extend_from_slice(&part);
-        }
+        let text = whole(response, MAX_BYTES).await?;
+        let text = text.ok_or_else(|| format!("the response is larger than {MAX_BYTES} bytes"))?;
         KeySet::from_json(&text)
     }
 

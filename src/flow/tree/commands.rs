@@ -177,7 +177,7 @@ impl<T: Branch> Tree<T> {
         }
         let mut stages = copied(Some(parent));
         stages.push(doc! { "$set": { "cv": { "$add": ["$cv", 1_i64] } } });
-        self.branches.update_many(filter, stages, Vec::new()).await?;
+        self.branches.update_many(filter, stages).await?;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ mod search;
 use mongodb::bson::Document;
 
 pub use path::take_out;
-pub use search::{Found, Position, Searched, names};
+pub use search::{Found, Searched, names};
 
 /// What a collection holds of a person.
 #[derive(Debug, Clone, Copy)]
@@ -173,37 +173,31 @@ impl Personal {
         fields: &'static [&'static str],
         is: fn(document: &Document, subject: &str) -> bool,
     ) -> Self {
-        if let Holds::Subjects(subjects) = &mut self.holds {
-            subjects.in_flight = Some(InFlight { fields, is });
-        }
-        self
+        let Holds::Subjects(subjects) = self.holds else { return self };
+        let in_flight = Some(InFlight { fields, is });
+        Self { holds: Holds::Subjects(Subjects { in_flight, ..subjects }), ..self }
     }
 
     /// The same with documents that name what the person owns.
     #[must_use]
-    pub const fn and_owned(mut self, owned: Owned) -> Self {
-        if let Holds::Subjects(subjects) = &mut self.holds {
-            subjects.owned = Some(owned);
-        }
-        self
+    pub const fn and_owned(self, owned: Owned) -> Self {
+        let Holds::Subjects(subjects) = self.holds else { return self };
+        Self { holds: Holds::Subjects(Subjects { owned: Some(owned), ..subjects }), ..self }
     }
 
     /// The same with fields that an export leaves out of a whole document; see [`Subjects::untold`].
     #[must_use]
-    pub const fn without(mut self, untold: &'static [&'static str]) -> Self {
-        if let Holds::Subjects(subjects) = &mut self.holds {
-            subjects.untold = untold;
-        }
-        self
+    pub const fn without(self, untold: &'static [&'static str]) -> Self {
+        let Holds::Subjects(subjects) = self.holds else { return self };
+        Self { holds: Holds::Subjects(Subjects { untold, ..subjects }), ..self }
     }
 
     /// The same with documents that the holder of a lease computes from those of the declarations before.
     #[must_use]
-    pub const fn computed_under(mut self, lease: &'static str) -> Self {
-        if let Holds::Subjects(subjects) = &mut self.holds {
-            subjects.computed_under = Some(lease);
-        }
-        self
+    pub const fn computed_under(self, lease: &'static str) -> Self {
+        let Holds::Subjects(subjects) = self.holds else { return self };
+        let computed_under = Some(lease);
+        Self { holds: Holds::Subjects(Subjects { computed_under, ..subjects }), ..self }
     }
 
     /// Whether a field with this path is declared.

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use futures_util::TryStreamExt;
 use mongodb::{
     Collection,
-    bson::{Bson, Document, RawDocumentBuf, doc},
+    bson::{Document, RawDocumentBuf, doc},
     options::{Hint, ReadConcern},
 };
 
@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{
     error::Error,
-    mongo::{Group, Placement, driver::send, migrations::known, shards::ShardKey},
+    mongo::{
+        Group, Placement, Walk, driver::send, migrations::known, placement::collection_names,
+        shards::ShardKey,
+    },
 };
 
 /// Documents that are read by one command.
@@ -35,10 +38,6 @@ pub struct Searched {
     /// Lists of copies in the documents.
     copies: Vec<&'static str>,
 }
-
-/// Progress of a search.
-#[derive(Debug, Clone)]
-pub struct Position(Bson);
 
 /// A document that holds the subject, as far as the search has read it.
 #[derive(Debug, Clone)]
@@ -67,10 +66,7 @@ pub async fn names(
     declared: &str,
 ) -> Result<Vec<String>, Error> {
     let Some(start) = declared.strip_suffix('*') else { return Ok(vec![declared.to_owned()]) };
-    let database = placement.database(group).clone();
-    let all =
-        send(declared, "listCollections", async move { database.list_collection_names().await });
-    let mut names = all.await?;
+    let mut names = collection_names(placement.database(group)).await?;
     names.retain(|name| name.starts_with(start));
     names.sort_unstable();
     Ok(names)
@@ -118,28 +114,26 @@ impl Searched {
         self.collection.name()
     }
 
-    /// The next documents that hold the subject, and the position behind all that were read; none at the end.
+    /// The next documents of the walk that hold the subject, and the rest of the walk, which is `None` at the end.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn next(
         &self,
         subject: &str,
-        after: Option<&Position>,
-    ) -> Result<(Vec<Found>, Option<Position>), Error> {
-        let first = || doc! { "$gte": Bson::MinKey };
-        let beyond = after.map_or_else(first, |Position(last)| doc! { "$gt": last.clone() });
+        walk: &Walk,
+    ) -> Result<(Vec<Found>, Option<Walk>), Error> {
         let (filter, hint) = match self.subjects.find {
-            Find::Id if after.is_some() => return Ok((Vec::new(), None)),
+            Find::Id if walk.0.is_some() => return Ok((Vec::new(), None)),
             Find::Id => (doc! { "_id": subject }, "_id_"),
-            Find::Index(field, index) => (doc! { field: subject, "_id": beyond }, index),
-            Find::Walk => (doc! { "_id": beyond }, "_id_"),
+            Find::Index(field, index) => (doc! { field: subject, "_id": walk.rest() }, index),
+            Find::Walk => (doc! { "_id": walk.rest() }, "_id_"),
         };
         let read = self.read(filter, hint, false).await?;
         let is_end = i64::try_from(read.len()).is_ok_and(|read| read < PAGE);
         let last = read.last().and_then(|last| last.get("_id")).cloned();
         let found = read.into_iter().filter_map(|document| self.holding(document, subject));
-        Ok((found.collect(), last.filter(|_| !is_end).map(Position)))
+        Ok((found.collect(), last.filter(|_| !is_end).map(|last| Walk(Some(last)))))
     }
 
     /// The document, if it holds the subject.

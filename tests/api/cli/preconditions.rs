@@ -7,15 +7,11 @@ use crate::support::fresh_name;
 use mongodb::bson::doc;
 
 /// Asserts that nobody but the owner can use a file or a folder.
-#[cfg(unix)]
 pub(super) fn assert_private(path: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt as _;
     let found = std::fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
     assert_eq!(found, mode, "{} has mode {found:o}", path.display());
 }
-
-#[cfg(not(unix))]
-pub(super) fn assert_private(_: &Path, _: u32) {}
 
 #[test]
 fn imports_and_exports_of_rooms_that_are_switched_off_are_refused() {

@@ -3,9 +3,9 @@
 use docgate::{
     error::Error,
     mongo::{
-        Collection, Outcome, Stored, Version,
+        Collection, Outcome, Stored, Version, Walk,
         collection::List,
-        migrations::{Position, Upgrade, newest},
+        migrations::{Upgrade, newest},
     },
 };
 use futures_util::future::join_all;
@@ -99,7 +99,7 @@ async fn every_known_version_is_read_and_upgraded() {
     assert_eq!(stored, doc! { "_id": "one", "name": "other!", "v": 1 });
 
     assert_eq!(things.count_versions().await.expect("counted"), [(1, 2), (2, 1), (3, 1)]);
-    let (step, next) = things.upgrade_next(Position::default(), 3).await.expect("upgraded");
+    let (step, next) = things.upgrade_next(Walk::default(), 3).await.expect("upgraded");
     assert_eq!((step.read, step.upgraded, step.newer), (3, 2, 0));
     let (step, next) = things.upgrade_next(next.expect("more"), 3).await.expect("upgraded");
     assert_eq!((step.read, step.upgraded, step.newer), (1, 1, 0));
@@ -142,13 +142,13 @@ async fn no_write_changes_a_document_of_a_newer_version() {
         assert_eq!(held, id != "newer", "{id}");
     }
     let many = doc! { "_id": { "$in": ["newer", "known-0"] } };
-    let updated = things.update_many(many.clone(), vec![doc! { "$set": change() }], vec![]).await;
+    let updated = things.update_many(many.clone(), vec![doc! { "$set": change() }]).await;
     assert_eq!(updated.expect("updated"), 1);
     let upsert = vec![(by_id(), vec![doc! { "$set": change() }])];
     assert!(matches!(things.upsert_each(upsert).await, Err(Error::NewerVersion(_))));
     assert!(matches!(things.remove(by_id()).await, Outcome::Refused));
     assert_eq!(things.remove_many(many).await.expect("removed"), 1);
-    let (step, _) = things.upgrade_next(Position::default(), 100).await.expect("upgraded");
+    let (step, _) = things.upgrade_next(Walk::default(), 100).await.expect("upgraded");
     assert_eq!(step.newer, 1);
     assert_eq!(super::one(&gateway, "things", by_id()).await, newer);
 }

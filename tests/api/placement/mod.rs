@@ -66,7 +66,8 @@ fn settings_that_would_break_flows_or_that_mongodb_refuses_are_named() {
         eventual_staleness_seconds = 10
     ";
     std::fs::write(&file, settings).expect("written");
-    let faults = Config::load(Some(&file), json!({})).expect_err("faults").to_string();
+    let loaded = Config::load(Some(&file), json!({}), |_| Vec::new());
+    let faults = loaded.expect_err("faults").to_string();
     for fault in [
         "core_write_concern must be majority: flows decide",
         "activity_database must be 1 to 48 letters",

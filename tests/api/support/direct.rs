@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use docgate::{
-    background::{self, Swept},
+    background,
     domains::{self, Room},
     error::Error,
     flow::Attempt,
@@ -60,8 +60,8 @@ impl Gateway {
         in_time(async || self.app.begin().await).await
     }
 
-    /// Runs the sweeps of all rooms once.
-    pub async fn sweep_all(&self) -> Swept {
+    /// Runs the sweeps of all rooms once. Returns how many flows they finished.
+    pub async fn sweep_all(&self) -> u64 {
         in_time(async || background::sweep_all(&self.sweeper).await).await
     }
 

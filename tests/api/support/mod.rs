@@ -32,10 +32,7 @@ use docgate::{
     edge::Edge,
     managed,
     metrics::Metrics,
-    mongo::{
-        connect,
-        migrations::{Position, SchemaVersionDocument},
-    },
+    mongo::{Walk, connect, migrations::SchemaVersionDocument},
     schema::GatewaySchema,
 };
 use futures_util::TryStreamExt;
@@ -404,7 +401,7 @@ impl Gateway {
             }
             let versions = self.app.collection::<SchemaVersionDocument>();
             versions.put_in_force(documents.collection, newest).await.expect("in force");
-            let mut next = Some(Position::default());
+            let mut next = Some(Walk::default());
             while let Some(position) = next {
                 let step = (documents.upgrade_next)(&self.app, position, 1_000).await;
                 let (step, after) = step.expect("upgraded");
@@ -430,7 +427,7 @@ impl Gateway {
         tokio::time::sleep(quiet + Duration::from_millis(100)).await;
         for _ in 0..50 {
             match background::sweep_each(&self.sweeper, self.rooms().await).await {
-                Ok(swept) if swept.finished == 0 => return,
+                Ok(0) => return,
                 // With short bounds a command may run out of time; the next pass goes on.
                 Ok(_) => {}
                 Err(error) if error.is_retryable() => {}

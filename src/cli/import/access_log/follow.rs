@@ -9,6 +9,8 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::output::identity;
+
 /// Pause between two looks at the file.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Time for which a server may still write to a file after another one has taken its place.
@@ -32,7 +34,7 @@ pub(super) struct Followed {
     path: PathBuf,
     stop: CancellationToken,
     /// What identifies the file that is read.
-    identity: Option<Identity>,
+    identity: Option<(u64, u64)>,
 }
 
 impl Followed {
@@ -87,23 +89,4 @@ impl Followed {
         }
         if about.len() < offset { Change::Truncated } else { Change::None }
     }
-}
-
-/// Device and number of a file.
-#[cfg(unix)]
-type Identity = (u64, u64);
-
-#[cfg(unix)]
-fn identity(about: &Metadata) -> Identity {
-    use std::os::unix::fs::MetadataExt as _;
-    (about.dev(), about.ino())
-}
-
-/// Time of the creation of a file.
-#[cfg(not(unix))]
-type Identity = Option<std::time::SystemTime>;
-
-#[cfg(not(unix))]
-fn identity(about: &Metadata) -> Identity {
-    about.created().ok()
 }

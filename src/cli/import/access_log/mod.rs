@@ -32,7 +32,10 @@ use super::{
 use crate::{
     app::App,
     config::Config,
-    domains::events::import::{ImportDocument, check_site, plan, remember},
+    domains::events::{
+        import::{ImportDocument, plan, remember},
+        types::check_site,
+    },
     error::Error,
 };
 use batch::Batch;
@@ -156,7 +159,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 const OTHER: &str = "another import is counting lines of the same log";
 
 /// A batch whose events are inserted.
-type Inserted = Result<Arc<Batch>, Error>;
+type Inserted = Result<Box<Batch>, Error>;
 
 /// A running import.
 struct Running {
@@ -188,7 +191,7 @@ impl Running {
                     self.finish(&batch).await?;
                 }
                 message = messages.recv(), if is_open && inserting.len() < AT_ONCE => match message {
-                    Some(Message::Batch(batch)) => inserting.push_back(tokio::spawn(self.insert(*batch))),
+                    Some(Message::Batch(batch)) => inserting.push_back(tokio::spawn(self.insert(batch))),
                     Some(Message::Continued { name, lines }) => self.report.continued(&name, lines),
                     Some(Message::Failed { name, fault }) => {
                         return Err(self.report.interrupted(&format!("{name} {fault}")));
@@ -201,16 +204,12 @@ impl Running {
     }
 
     /// Inserts the events of a batch. A log that is followed waits for MongoDB for as long as it takes.
-    fn insert(&self, batch: Batch) -> impl Future<Output = Inserted> + use<> {
+    fn insert(&self, batch: Box<Batch>) -> impl Future<Output = Inserted> + use<> {
         let (app, stop, tries) = (self.app.clone(), self.stop.clone(), self.tries());
-        let (batch, is_dry) = (Arc::new(batch), self.is_dry);
+        let is_dry = self.is_dry;
         async move {
             if batch.is_for(Sink::Events) && !is_dry {
-                let insert = || {
-                    let (app, batch) = (app.clone(), Arc::clone(&batch));
-                    async move { insert_events(&app, &batch).await }
-                };
-                again_and_again(insert, tries, stop).await?;
+                again_and_again(|| insert_events(&app, &batch), tries, &stop).await?;
             }
             Ok(batch)
         }
@@ -222,7 +221,7 @@ impl Running {
     }
 
     /// Finishes a batch whose events are inserted: counts its hits and views, and remembers the position.
-    async fn finish(&mut self, batch: &Arc<Batch>) -> Result<(), Failure> {
+    async fn finish(&mut self, batch: &Batch) -> Result<(), Failure> {
         let kept: Vec<_> =
             batch.log.sinks.iter().filter(|(sink, _)| batch.is_for(*sink)).cloned().collect();
         for (sink, position) in kept.into_iter().filter(|_| !self.is_dry) {
@@ -231,7 +230,7 @@ impl Running {
                 if batch.log.run.is_none() {
                     self.plan(&position, [batch.begin, batch.end]).await?;
                 }
-                let counted = self.count(sink, batch.log.counted_as(&position), batch).await;
+                let counted = self.count(sink, &batch.log.counted_as(&position), batch).await;
                 counted.map_err(|error| self.report.interrupted(&sentence(&error)))?;
             }
             self.remember(moved(position, batch, &self.app)).await?;
@@ -240,37 +239,27 @@ impl Running {
     }
 
     /// Counts the hits or the views of a batch.
-    async fn count(&self, sink: Sink, log: String, batch: &Arc<Batch>) -> Result<(), Error> {
-        let count = || {
-            let (app, site) = (self.app.clone(), self.site.clone());
-            let (log, batch) = (log.clone(), Arc::clone(batch));
-            async move {
-                match sink {
-                    Sink::Events => Ok(()),
-                    Sink::Reports => count_hits(&app, &site, &log, &batch).await,
-                    Sink::Series => count_views(&app, &log, &batch).await,
-                }
+    async fn count(&self, sink: Sink, log: &str, batch: &Batch) -> Result<(), Error> {
+        let count = || async {
+            match sink {
+                Sink::Events => Ok(()),
+                Sink::Reports => count_hits(&self.app, &self.site, log, batch).await,
+                Sink::Series => count_views(&self.app, log, batch).await,
             }
         };
-        again_and_again(count, self.tries(), self.stop.clone()).await
+        again_and_again(count, self.tries(), &self.stop).await
     }
 
     async fn plan(&self, position: &ImportDocument, batch: [i64; 2]) -> Result<(), Failure> {
-        let plan = || {
-            let (app, position) = (self.app.clone(), position.clone());
-            async move { plan(&app, &position, batch).await }
-        };
-        let planned = again_and_again(plan, self.tries(), self.stop.clone()).await;
+        let plan = || plan(&self.app, position, batch);
+        let planned = again_and_again(plan, self.tries(), &self.stop).await;
         let is_planned = planned.map_err(|error| self.report.interrupted(&sentence(&error)))?;
         if is_planned { Ok(()) } else { Err(self.report.interrupted(OTHER)) }
     }
 
     async fn remember(&self, position: ImportDocument) -> Result<(), Failure> {
-        let remember = || {
-            let (app, position) = (self.app.clone(), position.clone());
-            async move { remember(&app, &position).await }
-        };
-        let remembered = again_and_again(remember, self.tries(), self.stop.clone()).await;
+        let remember = || remember(&self.app, &position);
+        let remembered = again_and_again(remember, self.tries(), &self.stop).await;
         remembered.map_err(|error| self.report.interrupted(&sentence(&error)))
     }
 }
@@ -286,7 +275,7 @@ fn moved(position: ImportDocument, batch: &Batch, app: &App) -> ImportDocument {
 async fn again_and_again<T, F: Future<Output = Result<T, Error>>>(
     write: impl Fn() -> F,
     tries: u32,
-    stop: CancellationToken,
+    stop: &CancellationToken,
 ) -> Result<T, Error> {
     let since = Instant::now();
     let mut count = 1;

@@ -80,7 +80,7 @@ pub(super) async fn update_paths(
         "metadata.path": path,
         "parentCv": version,
     } };
-    assets(app).update_many(filter, vec![set, listed_stage()], Vec::new()).await
+    assets(app).update_many(filter, vec![set, listed_stage()]).await
 }
 
 /// Edits an asset in the version that was read. Absent fields don't change; attributes replace all but those

@@ -28,7 +28,7 @@ pub use super::{
     import::import,
     store::{Offer, correct_terms, find_offer as offer, list, related, suggested_products},
 };
-use crate::graphql::prelude::*;
+use crate::{graphql::prelude::*, mongo::Walk};
 
 /// What a mutation of a product returns.
 type Changed<U> = Result<ProductDocument, Stop<U>>;
@@ -86,9 +86,10 @@ pub async fn delete(
 /// Products that were changed before the failure stay changed.
 pub async fn follow_site_locale(app: &App) -> Result<u64> {
     let stemming = LocaleTag::stemming_of(None, &app.config().site_locale);
-    let (mut last, mut changed) = (String::new(), 0);
-    while let Some((next, number)) = store::set_stemming(app, &last, stemming).await? {
-        (last, changed) = (next, changed + number);
+    let (mut changed, mut walk) = (0, Some(Walk::default()));
+    while let Some(next) = walk {
+        let (number, rest) = store::set_stemming(app, next, stemming).await?;
+        (changed, walk) = (changed + number, rest);
     }
     Ok(changed)
 }

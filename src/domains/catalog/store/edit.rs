@@ -11,7 +11,7 @@ use super::{
 use crate::{
     domains::{categories::CategoryCopy, counted, images::ImageRef},
     graphql::prelude::*,
-    mongo::prelude::*,
+    mongo::{Walk, prelude::*},
 };
 
 /// Replaces the content of a product whose content is of this version. With a new title, the works of all
@@ -221,7 +221,7 @@ pub(crate) async fn unmark_all(
     let is_checked = doc! { "$or": [{ "contributors": [] }, { "_id": { "$in": renamed } }] };
     let filter = both(doc! { "_id": { "$in": skus }, "copying.token": token }, is_checked);
     let update = doc! { "$unset": { "copying": 1 } };
-    products(app).update_many(filter, update, vec![]).await?;
+    products(app).update_many(filter, update).await?;
     Ok(())
 }
 
@@ -237,32 +237,16 @@ fn fits_variants(pricing: &Pricing) -> Document {
     }
 }
 
-/// Sets the stemming of products without a language that have another one, in the batch of products after
-/// `after`. Returns the last SKU of the batch, and the number of changed products; `None` at the end.
+/// Sets the stemming of products without a language that have another one, in the next products of the walk. Returns the
+/// number of changed products, and the rest of the walk.
 pub(crate) async fn set_stemming(
     app: &App,
-    after: &str,
+    walk: Walk,
     stemming: &str,
-) -> Result<Option<(String, u64)>> {
-    let list = List {
-        filter: doc! { "_id": { "$gt": after } },
-        sort: doc! { "_id": 1 },
-        limit: 1_000,
-        projection: Some(doc! { "_id": 1 }),
-        hint: Some("_id_"),
-        ..List::default()
-    };
-    let Some(Key { sku: upto }) = app.collection::<Key>().list(list).await?.pop() else {
-        return Ok(None);
-    };
-    let filter = doc! {
-        "_id": { "$gt": after, "$lte": &upto },
-        "language": { "$exists": false },
-        "stemming": { "$ne": stemming },
-    };
+) -> Result<(u64, Option<Walk>)> {
+    let others = doc! { "language": { "$exists": false }, "stemming": { "$ne": stemming } };
     let update = doc! { "$set": { "stemming": stemming } };
-    let changed = products(app).update_many(filter, update, vec![]).await?;
-    Ok(Some((upto, changed)))
+    products(app).update_next(walk, 1_000, others, update).await
 }
 
 /// The fields to set for a content. `version` and `outbox` change if the title or the contributors change.

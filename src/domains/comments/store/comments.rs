@@ -243,7 +243,7 @@ impl CommentStore<'_> {
     pub(crate) async fn seal(&self) -> Result<()> {
         let open = doc! { "on": self.on(), "sealed": { "$ne": true } };
         if let Some(own) = self.own_documents() {
-            own.update_many(open, doc! { "$set": { "sealed": true } }, vec![]).await?;
+            own.update_many(open, doc! { "$set": { "sealed": true } }).await?;
         }
         Ok(())
     }
@@ -298,7 +298,7 @@ impl CommentStore<'_> {
         let due = doc! { "_id": { "$in": keys }, "due.kind": "POST", "sealed": { "$ne": true } };
         let update = doc! { "$set": { "settledAt": attempt.now() }, "$unset": { "due": 1 } };
         let due = both(due, attempt.alive());
-        let settled = comments(self.app).update_many(due, update, vec![]).await?;
+        let settled = comments(self.app).update_many(due, update).await?;
         Ok(usize::try_from(settled).is_ok_and(|settled| settled == bulk.len()))
     }
 }

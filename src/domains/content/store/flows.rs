@@ -38,7 +38,7 @@ pub(in super::super) async fn drop_older_former(app: &App, nodes: &[NodeDocument
     let stay = filter(array("former"), doc! { "$not": [{ "$anyElementTrue": [newer] }] });
     let had = doc! { "former.path": { "$in": paths } };
     let set = vec![doc! { "$set": { "former": stay } }];
-    app.collection::<NodeDocument>().update_many(had, set, Vec::new()).await?;
+    app.collection::<NodeDocument>().update_many(had, set).await?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use super::{
         calendar::{DAY, Month, days_of},
         documents::EventDocument,
         store,
-        types::{Event, EventsBy, RequestsOfDay, RequestsOfPage, check_line, check_text},
+        types::{Event, EventsBy, RequestsOfDay, RequestsOfPage, check_site, check_text},
     },
     Times,
 };
@@ -152,7 +152,7 @@ pub(in super::super) async fn requests_by_day_and_page(
         return Err(Error::bad_input("to", format!("asks for more than {DAYS} days")));
     }
     if let Some(site) = site {
-        check_line("site", site).map_err(|(field, reason)| Error::bad_input(field, reason))?;
+        check_site(site).map_err(|reason| Error::bad_input("site", reason))?;
     }
     let pages = i64::from(pages.unwrap_or(PAGES));
     if !(1..=100).contains(&pages) {

@@ -193,10 +193,10 @@ type Fault = (&'static str, String);
 impl EventInput {
     /// The checked event; `now` is the time of an event without one.
     fn valid(&self, now: i64, times: &Times) -> Result<Event<'_>, Fault> {
-        use super::types::{check_line, check_text};
+        use super::types::{check_site, check_text};
         let at = self.at.map_or(now, |at| at.0.timestamp_millis());
         times.check(at).map_err(|reason| ("at", reason.to_owned()))?;
-        check_line("site", &self.site)?;
+        check_site(&self.site).map_err(|reason| ("site", reason))?;
         check_text("host", Some(&self.host))?;
         check_text("path", Some(&self.path))?;
         for (field, text) in [

@@ -108,7 +108,7 @@ pub(super) fn set_exit(
 pub(super) async fn spread(app: &App, place: &PlaceDocument) -> Result<u64> {
     let older = doc! { "place": &place.id, "room.version": { "$lt": place.version } };
     let room = literal(stored(&RoomCopy::of(place)));
-    characters(app).update_many(older, vec![doc! { "$set": { "room": room } }], vec![]).await
+    characters(app).update_many(older, vec![doc! { "$set": { "room": room } }]).await
 }
 
 /// Notes that no copy is older than this version of the place.

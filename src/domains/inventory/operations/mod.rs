@@ -33,7 +33,7 @@ use crate::{
     graphql::input,
     join::join_all,
     locks::lock,
-    mongo::{derived::Walk, guarded::Sends, swept::SweptPage},
+    mongo::{Walk, guarded::Sends, swept::SweptPage},
 };
 
 /// Pause before a restock looks again whether the goods are sold.

@@ -83,13 +83,13 @@ pub(in super::super) async fn overwrite(app: &App, post: &Shown) -> Result<u64> 
     let mut fields = stored_fields(post);
     fields.remove("id");
     fields.remove("version");
-    COPIES.spread(&pages(app), &post.id, post.version, fields).await
+    COPIES.spread(&pages(app), &post.id, post.version, fields, doc! {}).await
 }
 
 /// Removes the copies of a post.
 pub(in super::super) async fn withdraw(app: &App, post: &str) -> Result<u64> {
     let copies = doc! { "$pull": { "posts": { "id": post } } };
-    pages(app).update_many(doc! { "posts.id": post }, copies, Vec::new()).await
+    pages(app).update_many(doc! { "posts.id": post }, copies).await
 }
 
 /// Up to `limit` pages of a feed, the newest first, from one that begins at `from` or before; in one month if it is

@@ -114,7 +114,7 @@ pub(super) fn begin_marking(app: &App, id: &str) -> Guarded<UserDocument> {
 pub(super) async fn mark(app: &App, ids: &[&str]) -> Result<u64> {
     let undone = [doc! { "merged": { "$exists": false } }, doc! { "due": { "$exists": true } }];
     let set = doc! { "$set": { "merged": "$by", "due": "$$REMOVE" } };
-    edges(app).update_many(doc! { "_id": { "$in": ids }, "$or": undone }, vec![set], vec![]).await
+    edges(app).update_many(doc! { "_id": { "$in": ids }, "$or": undone }, vec![set]).await
 }
 
 /// Notes that all edges to the user are marked, if the marking is that which began at this time.

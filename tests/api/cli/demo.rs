@@ -283,6 +283,10 @@ async fn assert_filled(demo: &Demo) {
         let answer = demo.ask(Some(token), price).await;
         assert_eq!(answer["data"]["setProductPrice"]["__typename"], typename, "{answer}");
     }
+    // The merchant uploads the pictures of products, too.
+    let delete = "mutation { deleteAsset(input: {assetId: \"none\"}) { __typename } }";
+    let answer = demo.ask(Some(merchant), delete).await;
+    assert_eq!(answer["data"]["deleteAsset"]["__typename"], "NotFound", "{answer}");
 
     let former = "{ content(by: { path: \"/en/shipping\" }) { path redirectedFrom } }";
     let found = json!({ "path": "/en/delivery", "redirectedFrom": "/en/shipping" });

@@ -52,6 +52,7 @@ docgate's demo serves on http://{address}
 {shop}{graphiql}  GraphQL   http://{address}/graphql
   MongoDB   {uri} (database {database})
   Data      {data} (kept; --fresh begins anew)
+  Secrets   {data}/demo.json (for further tokens and commands: docs/guides/your-own-data.md)
 
 Tokens, good for 30 days (the explorer offers them). The merchant is an editor too, who uploads pictures. An admin has every
 role: editor, worker and the others.

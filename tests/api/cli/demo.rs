@@ -331,6 +331,7 @@ fn assert_alone(running: &Demo, data: &Path, other: &Path) {
     });
     assert_eq!(code, 3);
     assert!(said.contains("it is taken by another process") && said.contains("--port"), "{said}");
+    assert!(!other.exists(), "a start that was refused left a folder");
 }
 
 /// The numbers of the albums that are sold next, as the demo's ticker tells.

@@ -163,6 +163,7 @@ object! {
 }
 
 refusal! {
-    /// The proof is missing, invalid or expired. The answer doesn't tell whether anyone has the name.
+    /// The proof is missing, invalid or expired. A service of the site gets one from `proveIdentity`. The answer doesn't tell whether
+    /// anyone has the name.
     struct ProofNeeded as "PROOF_NEEDED" {}
 }

@@ -68,8 +68,13 @@ impl Config {
                 faults.push(fault.to_owned());
             }
         };
+        let is_missing = self.secret.is_empty();
         demand(
-            self.secret.len() >= 32,
+            !is_missing,
+            "secret is missing: set DOCGATE_SECRET to the secret of the gateways, or for a new database to a long random text, of 32 bytes or more, and keep it",
+        );
+        demand(
+            is_missing || self.secret.len() >= 32,
             "secret needs 32 bytes or more: set DOCGATE_SECRET to a long random text and keep it",
         );
         if checks_tokens {

@@ -70,6 +70,13 @@ async fn an_anonymous_cart_is_its_own_capability_and_an_owned_one_is_its_owners(
     let open = cart(&nobody, "RESERVE", &[("free", 1)]).await;
     let order = checkout(&nobody, &open, "none", "op").await;
     assert_eq!(order["__typename"], "Order", "{order:#}");
+    stocked(&gateway, "dear", 100, 10).await;
+    let dear = cart(&nobody, "RESERVE", &[("dear", 1)]).await;
+    for (client, told) in [(&nobody, "sign in"), (&gateway.shopper("ann"), "name the account")] {
+        let refused = checkout(client, &dear, "none", "op").await;
+        assert_eq!(refused["field"], "input.payment.accountId", "{refused:#}");
+        assert!(refused["message"].as_str().expect("a message").contains(told), "{refused:#}");
+    }
     let owned = cart(&gateway.shopper("ann"), "RESERVE", &[("free", 1)]).await;
     for client in [nobody, gateway.shopper("bob"), gateway.merchant()] {
         let before = gateway.snapshot().await;

@@ -9,6 +9,8 @@ use crate::domains::catalog::types::OWN_FIELDS;
 pub(super) const DETAILS: &str = "content.details";
 /// Path of the type itself, which is the name of the field in that data.
 pub(super) const TYPE: &str = "content.details.type";
+/// Path of the type of a product whose type has no fields of its own.
+pub(super) const GENERIC_TYPE: &str = "content.details.generic.type";
 
 /// The details of a type.
 pub(super) fn typed(kind: &str, mut details: Value) -> Value {

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::graphql::scalars::CurrencyCode;
 use cells::{armed, contributors, list, listed, major_units, minor_units, object, shown, unarmed};
-use details::{DETAILS, TYPE, typed, untyped};
+use details::{DETAILS, GENERIC_TYPE, TYPE, typed, untyped};
 pub(super) use places::Places;
 pub(super) use product::{ProductRows, is_of, orphan};
 use tables::{PEOPLE, PRODUCTS, STOCK};
@@ -137,6 +137,9 @@ impl Rows {
         if cells.is_empty() || is_only_said {
             return Ok(None);
         }
+        if self == Self::People {
+            demand_whole_address(&cells)?;
+        }
         let currency = of("currency").and_then(|(_, code)| CurrencyCode::from_code(code.trim()));
         let digits = currency.map_or(2, CurrencyCode::digits);
         let mut line = Value::Object(Map::new());
@@ -213,6 +216,23 @@ fn cell<'a>(cells: &'a [(&Column, String)], path: &str) -> Option<&'a str> {
     cells.iter().find(|(column, _)| column.path == path).map(|(_, text)| text.as_str())
 }
 
+/// Checks that a person has a whole address, or none.
+///
+/// # Errors
+/// The first column that is missing.
+fn demand_whole_address(cells: &[(&Column, String)]) -> Result<(), Misfit> {
+    let of_address = PEOPLE.iter().filter(|column| column.path.starts_with("address."));
+    let (given, missing): (Vec<&Column>, Vec<&Column>) =
+        of_address.partition(|column| cell(cells, column.path).is_some());
+    match missing.first() {
+        Some(column) if !given.is_empty() => {
+            let reason = "is missing: an address needs a street, a city and a country";
+            Err((column.name.to_owned(), reason.to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The number of digits behind the point of a product's prices.
 fn digits(line: &Value) -> u8 {
     let currency = line.pointer("/pricing/currency").and_then(Value::as_str);
@@ -225,6 +245,7 @@ pub(super) fn of_field(columns: &[Column], field: &str) -> String {
     if let Some(column) = places::column_of(field) {
         return column.to_owned();
     }
+    let field = if field == GENERIC_TYPE { TYPE } else { field };
     // The longest path is the nearest.
     let longest = columns
         .iter()
@@ -303,6 +324,7 @@ mod tests {
         }
         let fields = [
             ("content.details.album.tracks[0].title", "details.album.tracks[0].title"),
+            ("content.details.generic.type", "type"),
             ("pricing.retail", "retail"),
             ("contributors[1].role", "contributors[1].role"),
             ("content", "content"),
@@ -310,6 +332,26 @@ mod tests {
         for (field, column) in fields {
             assert_eq!(of_field(PRODUCTS, field), column);
         }
+    }
+
+    #[test]
+    fn an_address_is_whole() {
+        let header = ["key", "name", "street", "city", "country"];
+        let person = |address: [&str; 3]| {
+            line(Rows::People, &header, &[&["ann", "Ann"][..], &address[..]].concat())
+        };
+        assert!(person(["", " ", ""]).is_ok() && person(["1 Main Street", "Plain", "US"]).is_ok());
+        for (address, column) in [
+            (["", "", "US"], "street"),
+            (["1 Main Street", "", "US"], "city"),
+            (["1 Main Street", "Plain", ""], "country"),
+        ] {
+            let (named, reason) = person(address).expect_err("a part of an address");
+            assert_eq!(named, column);
+            assert!(reason.contains("a street, a city and a country"), "{reason}");
+        }
+        let short = line(Rows::People, &["key", "name", "country"], &["ann", "Ann", "US"]);
+        assert_eq!(short.expect_err("a part of an address").0, "street");
     }
 
     #[test]

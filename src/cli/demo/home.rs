@@ -22,6 +22,8 @@ use crate::{
 pub(super) struct Home {
     folder: PathBuf,
     state: State,
+    /// Whether this start has created the folder.
+    is_new: bool,
     /// Released by the operating system, however this process ends.
     _lock: File,
 }
@@ -56,6 +58,7 @@ impl Home {
             let sentence = "this user has no data folder: name one with --data or DOCGATE_DATA";
             return Err(Failure::usage(sentence));
         };
+        let is_new = !folder.exists();
         fs::create_dir_all(&folder).map_err(|fault| failed("create", &folder, &fault))?;
         refuse_foreign(&folder)?;
         let lock = lock(&folder)?;
@@ -63,7 +66,7 @@ impl Home {
         let anew =
             || State { secret: secret(), auth_secret: secret(), filled: false, products: None };
         let state = kept.unwrap_or_else(anew);
-        Ok(Self { folder, state, _lock: lock })
+        Ok(Self { folder, state, is_new, _lock: lock })
     }
 
     /// The path of the folder.
@@ -128,6 +131,18 @@ impl Home {
         let path = self.folder.join(STATE);
         let text = serde_json::to_vec_pretty(&self.state).unwrap_or_default();
         private_files::replace(&path, &text).map_err(|fault| failed("write", &path, &fault))
+    }
+}
+
+/// A start that is refused leaves no folder that it has created.
+impl Drop for Home {
+    fn drop(&mut self) {
+        let has_lock_alone = || fs::read_dir(&self.folder).is_ok_and(|all| all.count() == 1);
+        if self.is_new && has_lock_alone() {
+            let lock = fs::remove_file(self.folder.join(LOCK));
+            // Nothing depends on it: the next start uses a folder that stays.
+            let _removed = lock.and_then(|()| fs::remove_dir(&self.folder));
+        }
     }
 }
 

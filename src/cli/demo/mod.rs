@@ -66,7 +66,8 @@ pub(super) struct Demo {
     /// Remove the data of an earlier demo in that folder and start again.
     #[arg(long)]
     fresh: bool,
-    /// Number of products in the filled shop, 50 to 200,000. A shop that is filled keeps its own.
+    /// Number of products in the filled shop, 50 to 200,000. Below the default, people, their followers, posts and
+    /// comments are fewer too. A shop that is filled keeps its own.
     #[arg(long, value_name = "NUMBER", default_value_t = seed::PRODUCTS)]
     #[arg(value_parser = clap::value_parser!(u32).range(50..=200_000))]
     products: u32,

@@ -22,7 +22,7 @@ pub(super) fn tokens(config: &Config) -> Result<DemoTokens, Failure> {
     let mint = |subject: &str, roles: &[&str]| token::mint(config, subject, roles, THIRTY_DAYS);
     Ok(DemoTokens {
         shopper: mint(seed::SHOPPER, &[])?,
-        merchant: mint(seed::MERCHANT, &["merchant"])?,
+        merchant: mint(seed::MERCHANT, &["merchant", "editor"])?,
         admin: mint("admin", &["admin"])?,
     })
 }
@@ -52,8 +52,10 @@ docgate's demo serves on http://{address}
 {shop}{graphiql}  GraphQL   http://{address}/graphql
   MongoDB   {uri} (database {database})
   Data      {data} (kept; --fresh begins anew)
+  Secrets   {data}/demo.json (for further tokens and commands: docs/guides/your-own-data.md)
 
-Tokens, good for 30 days (the explorer offers them). An admin has every role: editor, worker and the others.
+Tokens, good for 30 days (the explorer offers them). The merchant is an editor too, who uploads pictures. An admin has every
+role: editor, worker and the others.
 
   export SHOPPER={shopper}
 

@@ -90,7 +90,8 @@ mutations! {
     /// Creates a product. Repeatable: the same call sent again returns the product that it created.
     create_product(CreateProductInput) -> CreateProductResult via shown by merchant;
 
-    /// Replaces the content of a product. It is refused with `Conflict` if the content changed since the
+    /// Replaces the whole content of a product: what is left out is removed, such as the description, the translations and the
+    /// properties. Contributors, slug, images, variants and prices stay. It is refused with `Conflict` if the content changed since the
     /// client read it. Repeatable: the same call with the same `version` returns the updated product.
     update_product(UpdateProductInput) -> UpdateProductResult via shown by merchant;
 

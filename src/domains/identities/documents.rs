@@ -43,7 +43,7 @@ document! {
 #[serde(rename_all = "lowercase")]
 #[graphql(name = "IdentityKind")]
 pub enum Kind {
-    /// E-mail address.
+    /// Email address.
     Email,
     /// Username on this site.
     Username,

@@ -1,4 +1,4 @@
-//! The names by which users can be found: e-mail addresses, usernames, telephone numbers, and their
+//! The names by which users can be found: email addresses, usernames, telephone numbers, and their
 //! identities at other providers. One document per name, so that a name has one holder and finding it is one
 //! read.
 //!

@@ -67,7 +67,7 @@ pub(super) fn is_normal(name: &Name) -> bool {
 /// is also lower-cased: [RFC 5321](https://www.rfc-editor.org/rfc/rfc5321#section-2.4) leaves its case to the
 /// receiving host, and none distinguishes people by it.
 fn email(field: &str, given: &str) -> Result<String, InvalidInput> {
-    let wrong = || InvalidInput::new(field, "isn't an e-mail address");
+    let wrong = || InvalidInput::new(field, "isn't an email address such as ann@shop.example");
     let text = input::text(field, given.trim(), 3..=254)?;
     let (local, domain) = text.rsplit_once('@').ok_or_else(wrong)?;
     let local = folded(local);

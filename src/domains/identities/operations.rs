@@ -102,7 +102,9 @@ fn demand_proof(
         return Ok(());
     }
     // The same refusal for a missing proof and for an invalid or expired one.
-    Err(ProofNeeded::because("a proof is needed that the name is yours"))
+    Err(ProofNeeded::because(
+        "a proof is needed that the name is yours: a service of the site gets it by proveIdentity",
+    ))
 }
 
 /// Claims a free name for a user. A repeat changes nothing.

@@ -16,9 +16,9 @@ use crate::{
 object! {
     /// A name by which a user can be found. A name belongs to one user.
     pub type Identity = IdentityDocument as identity {
-        /// What the name is, such as an e-mail address. It determines how `value` is normalised.
+        /// What the name is, such as an email address. It determines how `value` is normalised.
         kind: Kind = identity.name.kind,
-        /// Normalised name, as it is compared: e-mail addresses and usernames in lower case, telephone numbers as
+        /// Normalised name, as it is compared: email addresses and usernames in lower case, telephone numbers as
         /// `+` and digits. For OpenID Connect it is the issuer, a `#` and the subject.
         value: &str = &identity.name.value,
         /// User who has the name: the subject of the user's tokens.
@@ -63,7 +63,7 @@ pub struct IdentityProof {
 /// A name. Exactly one field must be set. Names are normalised before they are compared.
 #[derive(Debug, Clone, OneofObject, serde::Serialize)]
 pub enum IdentityInput {
-    /// E-mail address; upper and lower case are treated as equal.
+    /// Email address; upper and lower case are treated as equal.
     Email(String),
     /// Username of 3 to 64 letters and digits, with single `.`, `_` or `-` between them. All letters must be
     /// of one script, or of scripts that one language uses together, and no letter beside Latin ones may look like
@@ -155,7 +155,7 @@ result! {
 object! {
     /// Result of a successful `releaseIdentity`.
     pub type ReleasedIdentity = Name as name {
-        /// What the released name is, such as an e-mail address.
+        /// What the released name is, such as an email address.
         kind: Kind = name.kind,
         /// Normalised name.
         value: &str = &name.value,
@@ -163,6 +163,7 @@ object! {
 }
 
 refusal! {
-    /// The proof is missing, invalid or expired. The answer doesn't tell whether anyone has the name.
+    /// The proof is missing, invalid or expired. A service of the site gets one from `proveIdentity`. The answer doesn't tell whether
+    /// anyone has the name.
     struct ProofNeeded as "PROOF_NEEDED" {}
 }

@@ -22,10 +22,11 @@ where
     U: From<InvalidInput> + From<NotFound>,
 {
     let invalid = |reason: &str| Err(InvalidInput::new("payment.accountId", reason).into());
-    let Some(id) = &charge.account else { return invalid("name the account that pays") };
+    // A guest who names no account lacks the sign-in, not the account.
     let Some(subject) = cx.requester.subject.as_deref() else {
         return invalid("sign in to pay from one of your accounts");
     };
+    let Some(id) = &charge.account else { return invalid("name the account that pays") };
     let needed = charge.amount.currency;
     match transfers::may_pay(payer, subject, needed) {
         PayerAccount::Usable => Ok(()),

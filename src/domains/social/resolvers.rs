@@ -78,7 +78,8 @@ mutations! {
     /// returns the user.
     create_user(CreateUserInput) -> CreateUserResult by signed_in;
 
-    /// Replaces the caller's profile. Repeatable: the same call with the same `version` returns the new profile.
+    /// Replaces the caller's whole profile: a field that is left out gets its default. So `about` and `pictureId` have to be sent
+    /// again, or they are removed. Repeatable: the same call with the same `version` returns the new profile.
     update_profile(UpdateProfileInput) -> UpdateProfileResult by signed_in;
 
     /// Puts a user into a circle of the caller. The caller then follows the user, and the user sees the caller's posts to

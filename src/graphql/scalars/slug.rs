@@ -33,7 +33,11 @@ impl TryFrom<String> for Slug {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Self::parse_slug(&text).ok_or_else(|| format!("{text:?} is no slug"))
+        Self::parse_slug(&text).ok_or_else(|| {
+            format!(
+                "{text:?} isn't a slug: 1 to 64 lower-case letters and digits, with single hyphens between them"
+            )
+        })
     }
 }
 

@@ -360,6 +360,8 @@ async fn people_are_named_by_the_key_of_their_import() {
         let fault = said.as_ref().expect_err("refused");
         assert!(fault.starts_with(&format!("input.contributors.0.{field}: ")), "{fault}");
     }
+    let fault = said[2].as_ref().expect_err("refused");
+    assert!(fault.ends_with("there is no person with the key \"eve\""), "{fault}");
     assert_eq!(parts(&gateway, "a").await, ["author: Ann"]);
     assert_eq!(parts(&gateway, "b").await, ["author: Bob"]);
     gateway.assert_sound().await;

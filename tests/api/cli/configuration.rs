@@ -53,7 +53,7 @@ fn files_and_the_connection_string_are_looked_at_together_with_the_rest() {
         "payments: one of `ledger`, `http`, `none` is expected (in the environment: DOCGATE_PAYMENTS)".to_owned(),
         "sweep_millis: a whole number, 0 or more, is expected (in the environment: DOCGATE_SWEEP_MILLIS)".to_owned(),
         "mongodb_uri can't be used: ".to_owned(),
-        "secret needs 32 bytes or more".to_owned(),
+        "secret is missing: set DOCGATE_SECRET".to_owned(),
         "otlp_endpoint must be a URL".to_owned(),
         "payments_url isn't a URL".to_owned(),
         "auth_rs256_public_key: /nowhere/key.pem: there is no such file".to_owned(),

@@ -198,13 +198,14 @@ async fn a_dry_run_finds_every_fault_and_changes_nothing() {
         A-4,Four,album,1,1,EUR,/musik,\n\
         A-5,Five,album,1,1,EUR,,\"{\"\"tracks\"\": [{\"\"name\"\": 1}]}\"\n\
         A-6,Six\n\
-        A-7,Seven,album,1,1,XYZ,,\n";
+        A-7,Seven,album,1,1,XYZ,,\n\
+        A-8,Eight,Desk Lamp,1,1,EUR,,\n";
     let file = shop.file("products.csv", rows);
     let errors = shop.path("errors");
     let (code, out, said) = shop.import("products", &file, &["--dry-run", "--errors", &errors]);
     assert_eq!(
         (code, out.as_str()),
-        (1, "1 product would be imported, 6 lines skipped\n"),
+        (1, "1 product would be imported, 7 lines skipped\n"),
         "{said}"
     );
     let errors = fs::read_to_string(errors).expect("a file");
@@ -219,14 +220,17 @@ async fn a_dry_run_finds_every_fault_and_changes_nothing() {
         (Some(6), Some("details.album.tracks[0].name")),
         (Some(7), None),
         (Some(8), Some("currency")),
+        (Some(9), Some("type")),
     ];
     assert_eq!(faults, expected);
     assert_eq!(shop.count("products").await, 0);
     assert!(!Path::new(&format!("{file}.progress")).exists());
 
     let (code, out, said) = shop.import("products", &file, &["--allow-errors"]);
-    assert_eq!((code, out.as_str()), (0, "1 product imported, 6 lines skipped\n"), "{said}");
+    assert_eq!((code, out.as_str()), (0, "1 product imported, 7 lines skipped\n"), "{said}");
     assert!(said.contains("line 3: list: must be a price"), "{said}");
+    let told = "line 9: type: \"Desk Lamp\" isn't a slug: 1 to 64 lower-case letters and digits";
+    assert!(said.contains(told), "{said}");
     let stock = shop.file("stock.csv", "sku,quantity\nA-1,2\nA-9,2\nA-1,x\n");
     let (code, out, said) = shop.import("stock", &stock, &["--dry-run"]);
     assert_eq!(

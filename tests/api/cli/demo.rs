@@ -236,6 +236,7 @@ async fn a_demo_is_filled_and_kept_until_it_is_filled_anew() {
 
     let demo = Demo::start(&data);
     assert_filled(&demo).await;
+    assert_further_users(&demo, &data).await;
     assert_alone(&demo, &data, &folder.path().join("other"));
     let title = demo.ask(None, PRICE).await["data"]["product"]["title"].clone();
     let shopper = demo.shopper.clone();
@@ -283,6 +284,10 @@ async fn assert_filled(demo: &Demo) {
         let answer = demo.ask(Some(token), price).await;
         assert_eq!(answer["data"]["setProductPrice"]["__typename"], typename, "{answer}");
     }
+    // The merchant uploads the pictures of products, too.
+    let delete = "mutation { deleteAsset(input: {assetId: \"none\"}) { __typename } }";
+    let answer = demo.ask(Some(merchant), delete).await;
+    assert_eq!(answer["data"]["deleteAsset"]["__typename"], "NotFound", "{answer}");
 
     let former = "{ content(by: { path: \"/en/shipping\" }) { path redirectedFrom } }";
     let found = json!({ "path": "/en/delivery", "redirectedFrom": "/en/shipping" });
@@ -300,6 +305,19 @@ async fn assert_filled(demo: &Demo) {
     assert!(filled.len() > 50, "{filled:?}");
 }
 
+/// The secret in the demo's folder signs the tokens of further users, as docs/guides/your-own-data.md says.
+async fn assert_further_users(demo: &Demo, data: &Path) {
+    let state = std::fs::read(data.join("demo.json")).expect("a file");
+    let state: Value = serde_json::from_slice(&state).expect("JSON");
+    let mut command = docgate(&["token", "--sub", "carol"]);
+    command.env("DOCGATE_AUTH_HS256_SECRET", state["auth_secret"].as_str().expect("a secret"));
+    let (code, token, said) = done(command);
+    assert_eq!(code, 0, "{said}");
+    let mine = "{ myOrders(first: 5) { nodes { id } } }";
+    let answer = demo.ask(Some(token.trim()), mine).await;
+    assert_eq!(answer["data"]["myOrders"]["nodes"], json!([]), "{answer}");
+}
+
 /// Another demo is refused the folder and the port of one that runs.
 fn assert_alone(running: &Demo, data: &Path, other: &Path) {
     let (code, _, said) = done(demo(data, &[]));
@@ -313,6 +331,7 @@ fn assert_alone(running: &Demo, data: &Path, other: &Path) {
     });
     assert_eq!(code, 3);
     assert!(said.contains("it is taken by another process") && said.contains("--port"), "{said}");
+    assert!(!other.exists(), "a start that was refused left a folder");
 }
 
 /// The numbers of the albums that are sold next, as the demo's ticker tells.

@@ -62,6 +62,8 @@ async fn an_address_is_corrected_until_something_is_packed() {
     let number = packed(&gateway, &order, "b", 1).await;
     let late = change(&shopper, &order, address("Street 4"), None).await;
     assert_eq!((&late["sku"], &late["least"]), (&json!("b"), &json!(1)), "{late:#}");
+    let told = late["message"].as_str().expect("a message");
+    assert!(told.contains("the address can't be changed: a merchant can unpack"), "{told}");
     let unpack =
         "mutation($input: UnpackOrderInput!) { unpackOrder(input: $input) { __typename } }";
     let input = json!({ "orderId": order, "shipmentNumber": number });

@@ -192,7 +192,12 @@ async fn what_is_shipped_stays_in_the_order() {
         (&json!("ORDER_SHIPPED"), &json!("a"), &json!(2)),
         "packed ones stay too: {refused:#}"
     );
-    assert_eq!(cancel(&shopper, &order, "op").await["code"], "ORDER_SHIPPED");
+    let told = refused["message"].as_str().expect("a message");
+    assert!(told.starts_with("2 of \"a\" are packed or shipped, so the line can't"), "{told}");
+    let refused = cancel(&shopper, &order, "op").await;
+    assert_eq!(refused["code"], "ORDER_SHIPPED");
+    let told = refused["message"].as_str().expect("a message");
+    assert!(told.starts_with("1 of \"a\" is shipped, so the order can't be cancelled: "), "{told}");
     // The rest can go.
     assert_eq!(adjust(&shopper, &order, "a", 2, "less").await["__typename"], "Order");
     assert_eq!(adjust(&shopper, &order, "b", 0, "none").await["__typename"], "Order");

@@ -49,6 +49,14 @@ impl ImportContributor {
             )),
         }
     }
+
+    /// Why the line is refused if the person isn't there.
+    fn missing(&self) -> String {
+        match &self.person_key {
+            Some(key) => format!("there is no person with the key {key:?}"),
+            None => "there is no such person".to_owned(),
+        }
+    }
 }
 
 /// The paths of categories and the `_id`s of people that lines name, each once.
@@ -132,7 +140,7 @@ impl Found {
             let (field, id) = line.person().map_err(|invalid| invalid.below(&above))?;
             let invalid = |reason: String| InvalidInput::new(&format!("{above}.{field}"), reason);
             let person = self.people.iter().find(|person| person.id == id);
-            let person = person.ok_or_else(|| invalid("there is no such person".to_owned()))?;
+            let person = person.ok_or_else(|| invalid(line.missing()))?;
             if self.works(person, sku) >= WORKS && !self.is_credited(sku, &id) {
                 return Err(invalid(format!("has {WORKS} works already")));
             }

@@ -54,5 +54,7 @@ fn demand_unpacked(order: &OrderDocument) -> Result<(), OrderShipped> {
         (sku, order.packed(sku) + order.sent(sku))
     });
     let mut parts = parts.filter(|(_, pieces)| *pieces > 0);
-    parts.next().map_or(Ok(()), |(sku, pieces)| Err(OrderShipped::new(sku, pieces)))
+    let Some((sku, pieces)) = parts.next() else { return Ok(()) };
+    let reason = "packed or shipped, so the address can't be changed: a merchant can unpack what isn't shipped yet";
+    Err(OrderShipped::new(sku, pieces, reason))
 }

@@ -143,15 +143,21 @@ fn unpacked(order: &OrderDocument) -> Vec<Pieces> {
 
 /// Refuses to cancel an order of which a part is shipped.
 pub(super) fn demand_unsent(order: &OrderDocument) -> Result<(), OrderShipped> {
-    let sent = order.lines.iter().map(|line| (line, order.sent(&line.sku)));
-    let mut sent = sent.filter(|(_, sent)| *sent > 0);
-    sent.next().map_or(Ok(()), |(line, sent)| Err(OrderShipped::new(&line.sku, sent)))
+    let mut sent = order.lines.iter().map(|line| (line, order.sent(&line.sku)));
+    let Some((line, sent)) = sent.find(|(_, sent)| *sent > 0) else { return Ok(()) };
+    let reason = "shipped, so the order can't be cancelled: request the return of what is shipped";
+    Err(OrderShipped::new(&line.sku, sent, reason))
 }
 
 /// Refuses to lower a line below what is packed or shipped of it.
 pub(super) fn demand_left(order: &OrderDocument, sku: &str, to: i64) -> Result<(), OrderShipped> {
     let least = order.packed(sku) + order.sent(sku);
-    if to >= least { Ok(()) } else { Err(OrderShipped::new(sku, least)) }
+    if to >= least {
+        return Ok(());
+    }
+    let reason = "packed or shipped, so the line can't have fewer: a merchant can unpack what isn't shipped yet, and what \
+                  is shipped can be returned";
+    Err(OrderShipped::new(sku, least, reason))
 }
 
 impl ShipmentNotOpen {

@@ -212,10 +212,10 @@ refusal! {
 }
 
 impl OrderShipped {
-    /// At least `least` pieces of the SKU stay in the order.
-    pub fn new(sku: &str, least: i64) -> Self {
-        let message = format!("{sku:?}: {least} are packed or shipped");
-        Self::because(message, ID(sku.into()), int(least))
+    /// At least `least` pieces of the SKU stay in the order. `reason` says how far they are, what isn't possible and what is.
+    pub fn new(sku: &str, least: i64, reason: &str) -> Self {
+        let are = if least == 1 { "is" } else { "are" };
+        Self::because(format!("{least} of {sku:?} {are} {reason}"), ID(sku.into()), int(least))
     }
 }
 

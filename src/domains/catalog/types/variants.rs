@@ -74,7 +74,7 @@ object! {
         /// Picture of the variant: one of the product's images, with its alternative text. Null if none was chosen, if the
         /// product doesn't have the image any more, or if the caller can't see the asset.
         #[graphql(directive = cache_control::apply(0))]
-        image(context)?: Option<Image> = {
+        image(context)?: Option<Image<'_>> = {
             let image = shown.image.iter();
             let image = image.map(|one| (one.asset_id.as_str(), one.alternative_text.as_str()));
             images::shown(cx(context), image).await?.pop()

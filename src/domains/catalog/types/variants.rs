@@ -5,7 +5,7 @@ use async_graphql::{MaybeUndefined, SimpleObject};
 use super::{
     super::{
         documents::{Pricing, Variant, VariantOption, is_variant},
-        view::ProductView,
+        view::{ProductView, VariantKeyView},
     },
     Album, Book, Film, GenericProduct,
     inputs::PRICE,
@@ -130,8 +130,8 @@ pub(super) async fn availability(
     app: &App,
     product: &ProductView<'_>,
 ) -> Result<Option<Availability>> {
-    let variants = product.variants.get()?;
-    let skus = variants.iter().map(|Owned(one)| (one.sku.as_str(), one.generation.as_str()));
+    let variants: Vec<VariantKeyView<'_>> = product.variants.part()?;
+    let skus = variants.iter().map(|one| (one.sku, one.generation));
     let all: Vec<_> = [(product.sku, product.generation)].into_iter().chain(skus).collect();
     inventory::operations::availability(app, &all).await
 }

@@ -142,6 +142,12 @@ impl App {
         DateTime::now()
     }
 
+    /// A time that the server's clock has reached, which can lie far behind it. It decides without a read of that clock
+    /// whether a time is past. `None` if the gateway knows none yet.
+    pub fn reached(&self) -> Option<DateTime> {
+        self.inner.loader.reached()
+    }
+
     /// The change hub.
     pub fn hub(&self) -> &Hub {
         &self.inner.hub

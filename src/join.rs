@@ -43,7 +43,13 @@ fn boxed<'a, F: Future + Send + 'a>(
     all
 }
 
-async fn all<T: Send>(futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+async fn all<T: Send>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    // Each object of a list often waits for one future only.
+    if futures.len() == 1
+        && let Some(only) = futures.pop()
+    {
+        return vec![only.await];
+    }
     let mut outputs: Vec<Option<T>> = futures.iter().map(|_| None).collect();
     let each = outputs.iter_mut().zip(futures);
     let each = each.map(|(output, future)| future.map(|value| *output = Some(value)).boxed());
@@ -52,8 +58,13 @@ async fn all<T: Send>(futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
 }
 
 async fn all_or_failure<T: Send, E: Send>(
-    futures: Vec<BoxFuture<'_, Result<T, E>>>,
+    mut futures: Vec<BoxFuture<'_, Result<T, E>>>,
 ) -> Result<Vec<T>, E> {
+    if futures.len() == 1
+        && let Some(only) = futures.pop()
+    {
+        return Ok(vec![only.await?]);
+    }
     let mut outputs: Vec<Option<Result<T, E>>> = futures.iter().map(|_| None).collect();
     let each = outputs.iter_mut().zip(futures).map(|(output, future)| {
         let settle = |result: Result<T, E>| {
@@ -91,6 +102,14 @@ mod tests {
         let found = try_join_all((0..20).map(async |n| Ok::<_, ()>(later(n).await))).await;
         assert_eq!(found, Ok((0..20).collect()));
         assert_eq!(join_all(Vec::<std::future::Ready<u8>>::new()).await, Vec::<u8>::new());
+    }
+
+    #[tokio::test]
+    async fn one_future_is_awaited_as_several_are() {
+        assert_eq!(join_all([later(7)]).await, [7]);
+        let one = async |result: Result<u8, u8>| result;
+        assert_eq!(try_join_all([one(Ok(1))]).await, Ok(vec![1]));
+        assert_eq!(try_join_all([one(Err(2))]).await, Err(2));
     }
 
     #[tokio::test]

@@ -57,6 +57,14 @@ impl Last {
         (since < FRESH).then(|| DateTime::from_millis(time.timestamp_millis() + millis(since)))
     }
 
+    /// A time that the server's clock has reached, however old the last one is. It goes on for [`FRESH`] only, because the
+    /// two clocks don't run at exactly the same speed.
+    fn reached(&self, now: Instant) -> Option<DateTime> {
+        let (time, arrived) = self.0?;
+        let since = now.duration_since(arrived).min(FRESH);
+        Some(DateTime::from_millis(time.timestamp_millis() + millis(since)))
+    }
+
     /// Remembers a time that arrives at this instant, unless the remembered one is ahead of it: its reply was quicker.
     fn observe(&mut self, time: DateTime, now: Instant) {
         if self.time(now).is_none_or(|last| last <= time) {
@@ -88,6 +96,11 @@ impl Clock {
         let now = answer??;
         self.observe(now);
         Ok(now)
+    }
+
+    /// Returns a time that the primary's clock has reached, which can lie far behind it. `None` if no reply had the time yet.
+    pub(super) fn reached(&self) -> Option<DateTime> {
+        self.last().reached(Instant::now())
     }
 
     /// Remembers a time from a reply that has just arrived, unless a fresh one is ahead of it.
@@ -152,6 +165,18 @@ mod tests {
         assert_eq!(last.time(began), Some(at(10_000)));
         assert_eq!(last.time(after(999)), Some(at(10_999)));
         assert_eq!(last.time(after(1_000)), None);
+    }
+
+    #[test]
+    fn a_time_that_was_reached_stays_known() {
+        let began = Instant::now();
+        let after = |millis: u64| began + Duration::from_millis(millis);
+        let mut last = Last::default();
+        assert_eq!(last.reached(began), None);
+        last.observe(at(10_000), began);
+        assert_eq!(last.reached(after(999)), Some(at(10_999)));
+        assert_eq!(last.reached(after(1_000)), Some(at(11_000)));
+        assert_eq!(last.reached(after(60_000)), Some(at(11_000)));
     }
 
     #[test]

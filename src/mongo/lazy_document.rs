@@ -192,9 +192,17 @@ impl<'a, T: Field<'a>> Later<'a, T> {
     /// # Errors
     /// `Internal` if the stored value doesn't have the type that the view declares.
     pub fn get(&self) -> Result<T, Error> {
+        self.part()
+    }
+
+    /// Decodes a part of the field: a view of some of its fields.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn part<P: Field<'a>>(&self) -> Result<P, Error> {
         let read = match self.value {
-            Some(value) => T::read(value),
-            None => T::absent().ok_or_else(TypeMismatch::default),
+            Some(value) => P::read(value),
+            None => P::absent().ok_or_else(TypeMismatch::default),
         };
         read.map_err(Error::internal)
     }
@@ -294,6 +302,13 @@ mod tests {
 
     fields!(<'a> Part<'a> { "name" => name, "n" => count });
 
+    #[derive(Debug, PartialEq)]
+    struct Count {
+        count: i64,
+    }
+
+    fields!(<'a> Count { "n" => count });
+
     #[derive(Debug, Yokeable)]
     struct Whole<'a> {
         id: &'a str,
@@ -337,6 +352,8 @@ mod tests {
         assert_eq!(view.open, Some(true));
         let parts = [Part { name: "a", count: 1 }, Part { name: "b", count: 2 }];
         assert_eq!(view.parts.get().expect("parts"), parts);
+        let counts: Vec<Count> = view.parts.part().expect("parts");
+        assert_eq!(counts, [Count { count: 1 }, Count { count: 2 }]);
         let names = view.names.get().expect("names").expect("some");
         assert_eq!(names.0, [("de", "Wort"), ("en", "word")]);
         // Serialization returns the stored document.

@@ -226,6 +226,11 @@ impl Loader {
         self.clock.now().await
     }
 
+    /// A time that the primary's clock has reached; see [`Clock::reached`].
+    pub fn reached(&self) -> Option<DateTime> {
+        self.clock.reached()
+    }
+
     fn reader(&self, lookup: Lookup) -> Arc<Batcher<Reader>> {
         let name = lookup.collection;
         self.by_lookup.get(lookup, name, |keys| {

@@ -150,13 +150,13 @@ impl Lookup {
         }
     }
 
-    /// The values of the key fields in a stored document.
-    pub(super) fn values<'a>(&self, document: &'a RawDocument) -> Result<Vec<&'a str>> {
-        let mut values = Vec::with_capacity(1);
-        for key in self.keys.fields() {
-            strings_at(document, key, &mut values)?;
-        }
-        Ok(values)
+    /// Adds the values of the key fields in a stored document.
+    pub(super) fn values<'a>(
+        &self,
+        document: &'a RawDocument,
+        values: &mut Vec<&'a str>,
+    ) -> Result<()> {
+        self.keys.fields().iter().try_for_each(|key| strings_at(document, key, values))
     }
 }
 

@@ -36,8 +36,8 @@ pub(super) struct Read {
     pub(super) now: Option<DateTime>,
 }
 
-/// The documents that were found, by key value. Values without a document are among them.
-type ByValue<'a> = HashMap<&'a str, Found>;
+/// The key values of a command, each with its place among the documents that are found.
+type Places<'a> = HashMap<&'a str, usize>;
 
 /// The reads of one lookup, which share their commands.
 pub(super) struct Reader {
@@ -57,19 +57,23 @@ impl Source for Reader {
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
         let shared = SharedCommand::now(batch.len());
-        let mut found: ByValue<'_> =
-            batch.iter().map(|item| (item.value.as_str(), Vec::new())).collect();
-        let fetched = self.fetch(&mut found, shared).await;
+        let mut places: Places<'_> = HashMap::with_capacity(batch.len());
+        let requested = batch.iter().map(|item| {
+            let next = places.len();
+            *places.entry(item.value.as_str()).or_insert(next)
+        });
+        let requested: Vec<usize> = requested.collect();
+        let mut found = vec![Found::new(); places.len()];
+        let fetched = self.fetch(&places, &mut found, shared).await;
         let [find, aggregate] = &self.sent;
         let sent = if self.lookup.command(shared.items) == FIND { find } else { aggregate };
         record_batched(sent, shared.sent, fault(&fetched).as_ref());
-        let of_item = |item: &Item<Self>| {
-            let documents = || found.get(item.value.as_str()).cloned().unwrap_or_default();
-            fetched.clone().map(|now| Read { found: documents(), now })
+        let read = |place: usize| {
+            let documents = || found.get(place).cloned().unwrap_or_default();
+            (fetched.clone().map(|now| Read { found: documents(), now }), shared)
         };
-        let answers: Vec<_> = batch.iter().map(of_item).collect();
         let callers = batch.into_iter().map(|item| item.answer);
-        send_all(callers.zip(answers.into_iter().map(|read| (read, shared))));
+        send_all(callers.zip(requested.into_iter().map(read)));
     }
 
     fn span(&self, traced: &[ItemSpan], count: usize) -> Span {
@@ -80,20 +84,21 @@ impl Source for Reader {
 }
 
 impl Reader {
-    /// Reads the documents that have these values, and adds them. Returns the server's time, if a document was found and the
-    /// lookup asks for it.
+    /// Reads the documents that have these values, and adds each at the places of its values. Returns the server's time, if a
+    /// document was found and the lookup asks for it.
     async fn fetch(
         &self,
-        found: &mut ByValue<'_>,
+        places: &Places<'_>,
+        found: &mut [Found],
         shared: SharedCommand,
     ) -> DriverResult<Option<DateTime>> {
-        let count = found.len();
+        let count = places.len();
         self.keys.observe_count(count);
-        let mut values = found.keys();
+        let mut values = places.keys();
         let condition = if let (Some(value), None) = (values.next(), values.next()) {
             (*value).into() // the server has a shorter path for equality
         } else {
-            doc! { "$in": found.keys().copied().collect::<Vec<_>>() }.into()
+            doc! { "$in": places.keys().copied().collect::<Vec<_>>() }.into()
         };
         let batches = match self.lookup.keys {
             Keys::Newest(series) => self.newest(series, &condition, count, shared.items).await?,
@@ -101,6 +106,7 @@ impl Reader {
         };
         let mut time = None;
         for batch in batches {
+            let mut own = Vec::with_capacity(1);
             for document in batch.doc_slices()? {
                 let returned = as_document(document?)?;
                 // It is the same in all documents of the command.
@@ -109,8 +115,10 @@ impl Reader {
                 }
                 let stored = self.lookup.document(returned)?;
                 let document = Arc::new(stored.to_owned());
-                for value in self.lookup.values(stored)? {
-                    let Some(all) = found.get_mut(value) else { continue };
+                self.lookup.values(stored, &mut own)?;
+                for value in own.drain(..) {
+                    let all = places.get(value).and_then(|place| found.get_mut(*place));
+                    let Some(all) = all else { continue };
                     // A document may contain the value several times.
                     if !all.last().is_some_and(|last| Arc::ptr_eq(last, &document)) {
                         all.push(Arc::clone(&document));

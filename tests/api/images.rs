@@ -3,9 +3,11 @@
 mod import;
 mod variants;
 
+use std::time::Duration;
+
 use docgate::graphql::node_id::NodeKind;
 use image::ImageFormat;
-use mongodb::bson::{DateTime, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use crate::{
@@ -292,6 +294,29 @@ async fn callers_see_the_images_that_they_may_see() {
     let due = doc! { "$set": { "publishedAt": DateTime::from_millis(1) } };
     entries.update_one(doc! { "metadata.path": "/later" }, due).await.expect("updated");
     assert_eq!(texts(&gateway.anonymous(), &product).await, ["open", "later"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_is_shown_from_the_moment_at_which_its_asset_is_published() {
+    let gateway = Gateway::start().await;
+    let [product, ..] = subjects(&gateway).await;
+    let one = hung(&gateway, "one", 20, 10).await;
+    set(&gateway.merchant(), &product, json!([{ "assetId": id(&one) }])).await;
+    let anyone = gateway.anonymous();
+    assert_eq!(texts(&anyone, &product).await, [""]);
+    let publish = async |at: Bson| {
+        let set = vec![doc! { "$set": { "publishedAt": at } }];
+        let by_id = doc! { "_id": key(id(&one)) };
+        gateway.raw("assetEntries").update_one(by_id, set).await.expect("changed");
+    };
+    // The gateway's last time of the server is older than that.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    publish("$$NOW".into()).await;
+    assert_eq!(texts(&anyone, &product).await, [""]);
+    publish(doc! { "$add": ["$$NOW", 60_000] }.into()).await;
+    assert!(texts(&anyone, &product).await.is_empty());
+    // An editor sees it earlier.
+    assert_eq!(texts(&assets::editor(&gateway), &product).await, [""]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

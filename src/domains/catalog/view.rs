@@ -65,6 +65,13 @@ view! {
         "v" => pub v: Version<1>,
     }
 
+    /// What tells the stock of a [`Variant`].
+    #[derive(Debug)]
+    pub(super) struct VariantKeyView<'a> {
+        "sku" => pub(super) sku: &'a str,
+        "generation" => pub(super) generation: &'a str,
+    }
+
     /// Title and description of a product in another language.
     #[derive(Debug, SimpleObject)]
     #[graphql(name = "ProductTranslation")]

@@ -104,13 +104,12 @@ where
 }
 
 /// The images of these assets and alternative texts that the caller can see, in order.
-pub async fn shown(
+pub async fn shown<'a>(
     cx: Cx<'_>,
-    images: impl IntoIterator<Item = (&str, &str)>,
-) -> Result<Vec<Image>> {
-    let read = images.into_iter().map(|(asset, text)| async move {
-        let found = operations::picture(cx, asset).await?;
-        let (asset_id, alternative_text) = (asset.to_owned(), text.to_owned());
+    images: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<Vec<Image<'a>>> {
+    let read = images.into_iter().map(|(asset_id, alternative_text)| async move {
+        let found = operations::picture(cx, asset_id).await?;
         Ok::<_, Error>(found.map(|picture| Image { asset_id, picture, alternative_text }))
     });
     Ok(try_join_all(read).await?.into_iter().flatten().collect())
@@ -121,11 +120,11 @@ pub async fn shown(
 ///
 /// # Errors
 /// `BadInput` that names the argument, or an error of the read.
-pub async fn first_of(
+pub async fn first_of<'a>(
     cx: Cx<'_>,
-    images: impl IntoIterator<Item = (&str, &str)>,
+    images: impl IntoIterator<Item = (&'a str, &'a str)>,
     first: Option<i32>,
-) -> Result<Vec<Image>> {
+) -> Result<Vec<Image<'a>>> {
     let most = first.map_or(Ok(count(IMAGES)), |first| {
         input::within("first", first.into(), 1..=count(IMAGES))
     })?;
@@ -145,18 +144,18 @@ pub async fn first_of(
 ///
 /// # Errors
 /// As [`first_of`].
-pub async fn first_stored(
+pub async fn first_stored<'a>(
     cx: Cx<'_>,
-    images: Option<&[ImageRef]>,
+    images: Option<&'a [ImageRef]>,
     first: Option<i32>,
-) -> Result<Vec<Image>> {
+) -> Result<Vec<Image<'a>>> {
     let images = images.unwrap_or_default().iter();
     let images = images.map(|image| (image.asset_id.as_str(), image.alternative_text.as_str()));
     first_of(cx, images, first).await
 }
 
 /// The images of a document that the caller can see, in order.
-pub async fn of(cx: Cx<'_>, images: Option<&[ImageRef]>) -> Result<Vec<Image>> {
+pub async fn of<'a>(cx: Cx<'_>, images: Option<&'a [ImageRef]>) -> Result<Vec<Image<'a>>> {
     let images = images.unwrap_or_default().iter();
     shown(cx, images.map(|image| (image.asset_id.as_str(), image.alternative_text.as_str()))).await
 }
@@ -178,25 +177,25 @@ pub fn url(context: &Context<'_>, asset: &AssetDocument, width: Option<i32>) -> 
 }
 
 /// A picture of an object: an asset with a text that stands for it.
-#[derive(Debug, Clone)]
-pub struct Image {
+#[derive(Debug)]
+pub struct Image<'a> {
     /// `_id` of the asset.
-    asset_id: String,
-    picture: Picture,
-    alternative_text: String,
+    asset_id: &'a str,
+    picture: Picture<'a>,
+    alternative_text: &'a str,
 }
 
-impl Image {
+impl<'a> Image<'a> {
     /// The asset as an image, if it is a picture whose size is known.
-    pub fn of(asset: &AssetDocument, alternative_text: String) -> Option<Self> {
-        Some(Self { asset_id: asset.id.clone(), picture: Picture::of(asset)?, alternative_text })
+    pub fn of(asset: &'a AssetDocument, alternative_text: &'a str) -> Option<Self> {
+        Some(Self { asset_id: &asset.id, picture: Picture::of(asset)?, alternative_text })
     }
 }
 
 object! {
     /// A picture of an object. It is the asset as it is now: if the asset is moved or its file is replaced, the image
     /// follows; if it is deleted, the image isn't listed any more.
-    impl Image as image {
+    impl Image<'_> as image {
         /// URL of the file, relative to the address of this gateway.
         url(
             context,
@@ -210,10 +209,10 @@ object! {
         /// Height in pixels, of the picture as it is shown.
         height: i32 = int(image.picture.height),
         /// Text for readers who don't see the picture; empty if it only decorates.
-        alternative_text: &str = &image.alternative_text,
+        alternative_text: &str = image.alternative_text,
         /// The asset itself, with its title and the data of its file; null if it was just deleted.
         asset(context)?: Option<Asset> =
             // A list has many images at once, whose futures have room for this one.
-            Box::pin(operations::asset_by_id(cx(context), &image.asset_id)).await?.map(Asset::from),
+            Box::pin(operations::asset_by_id(cx(context), image.asset_id)).await?.map(Asset::from),
     }
 }

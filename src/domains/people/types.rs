@@ -37,7 +37,7 @@ object! {
         images(
             context,
             #[graphql(desc = "Maximum number of images, 1 to 20. Default: all.")] first: Option<i32>,
-        )?: Vec<Image> =
+        )?: Vec<Image<'_>> =
             images::first_stored(cx(context), person.images.as_deref(), first).await?,
     }
 }

@@ -26,10 +26,18 @@ pub(super) fn assets(app: &App) -> Collection<AssetDocument> {
     app.collection()
 }
 
-/// The same, for reads of what an image needs. They share their commands with reads of whole assets.
+/// The same, for reads of what an image needs. If they are timed, they share their commands with those of whole assets.
 pub(super) fn pictures(app: &App) -> Collection<StoredPicture> {
     app.collection()
 }
+
+/// Reads what an image needs of an asset. MongoDB has a short path for such fields: none is within another one.
+pub(super) async fn find_picture(app: &App, id: &str) -> Result<Option<StoredPicture>> {
+    pictures(app).get_part(id, PICTURE).await
+}
+
+/// The fields of [`PictureView`](super::view::PictureView).
+const PICTURE: &[&str] = &["_id", "metadata", "file", "publishedAt", "deleting", "v"];
 
 /// The collection of the content that contains assets.
 pub(super) fn parents(app: &App) -> Collection<ParentDocument> {

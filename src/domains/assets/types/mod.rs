@@ -183,7 +183,7 @@ object! {
         /// The object; null if it was just deleted.
         subject(context)?: Option<Node> = nodes::find(cx(context), &shown.subject_id).await?,
         /// Images of the object, in order.
-        images(context)?: Vec<Image> = images::of(cx(context), Some(&shown.images)).await?,
+        images(context)?: Vec<Image<'_>> = images::of(cx(context), Some(&shown.images)).await?,
     }
 }
 

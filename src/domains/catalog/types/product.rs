@@ -226,7 +226,7 @@ macro_rules! product_types {
                     context,
                     #[graphql(desc = "Maximum number of images, 1 to 20. Default: all.")]
                     first: Option<i32>,
-                )?: Vec<Image> = {
+                )?: Vec<Image<'_>> = {
                     let images = $shown.0.product().images.get()?;
                     let images = images.iter().map(|one| (one.asset_id, one.alternative_text));
                     images::first_of(cx(context), images, first).await?

@@ -5,7 +5,7 @@ use async_graphql::{MaybeUndefined, SimpleObject};
 use super::{
     super::{
         documents::{Pricing, Variant, VariantOption, is_variant},
-        view::ProductView,
+        view::{ProductView, VariantKeyView},
     },
     Album, Book, Film, GenericProduct,
     inputs::PRICE,
@@ -74,7 +74,7 @@ object! {
         /// Picture of the variant: one of the product's images, with its alternative text. Null if none was chosen, if the
         /// product doesn't have the image any more, or if the caller can't see the asset.
         #[graphql(directive = cache_control::apply(0))]
-        image(context)?: Option<Image> = {
+        image(context)?: Option<Image<'_>> = {
             let image = shown.image.iter();
             let image = image.map(|one| (one.asset_id.as_str(), one.alternative_text.as_str()));
             images::shown(cx(context), image).await?.pop()
@@ -130,8 +130,8 @@ pub(super) async fn availability(
     app: &App,
     product: &ProductView<'_>,
 ) -> Result<Option<Availability>> {
-    let variants = product.variants.get()?;
-    let skus = variants.iter().map(|Owned(one)| (one.sku.as_str(), one.generation.as_str()));
+    let variants: Vec<VariantKeyView<'_>> = product.variants.part()?;
+    let skus = variants.iter().map(|one| (one.sku, one.generation));
     let all: Vec<_> = [(product.sku, product.generation)].into_iter().chain(skus).collect();
     inventory::operations::availability(app, &all).await
 }

@@ -255,7 +255,7 @@ macro_rules! content_types {
                 /// Title and texts in other languages than the content's own. Empty for pictures and videos.
                 translations: &[ContentTranslation] = $shown.0.detail().translations(),
                 /// Pictures of the content in order, without those that the caller can't see; at most 20.
-                images(context)?: Vec<Image> =
+                images(context)?: Vec<Image<'_>> =
                     images::of(cx(context), $shown.0.detail().images.as_deref()).await?,
                 /// Tags, sorted.
                 tags: &[String] = &$shown.0.node.metadata.tags,

@@ -88,7 +88,7 @@ object! {
         /// Title and texts in other languages.
         translations: &[ContentTranslation] = draft.0.metadata.detail.translations(),
         /// Pictures of the draft in order.
-        images(context)?: Vec<Image> =
+        images(context)?: Vec<Image<'_>> =
             images::of(cx(context), draft.0.metadata.detail.images.as_deref()).await?,
         /// Time from which readers see the published version; it may be in the future. Null if nothing is
         /// published.
@@ -123,7 +123,7 @@ object! {
         /// Title and texts of this version in other languages.
         translations: &[ContentTranslation] = revision.version.text.detail.translations(),
         /// Pictures of this version in order, without those that are gone.
-        images(context)?: Vec<Image> =
+        images(context)?: Vec<Image<'_>> =
             images::of(cx(context), revision.version.text.detail.images.as_deref()).await?,
         /// Time at which this version was replaced.
         replaced_at: DateTime = revision.version.at.into(),

@@ -60,9 +60,9 @@ macro_rules! file_types {
                 /// Always empty: a file has a title in one language.
                 translations: &[ContentTranslation] = &[],
                 /// The picture itself. Its alternative text is its description, or else its title. Empty for a video.
-                images: Vec<Image> = {
+                images: Vec<Image<'_>> = {
                     let metadata = &$shown.0.metadata;
-                    let text = metadata.description.as_ref().unwrap_or(&metadata.title).clone();
+                    let text = metadata.description.as_ref().unwrap_or(&metadata.title);
                     Image::of(&$shown.0, text).into_iter().collect()
                 },
                 /// Tags, sorted.

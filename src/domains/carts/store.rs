@@ -142,6 +142,17 @@ pub(super) fn add_to_line(cart: &CartDocument, more: &CartLine) -> Change {
     changed_lines(cart, has_room, doc! { "lines": lines })
 }
 
+/// New lines, pushed as they are. The caller adds the guard [`has_lines_of`]. The cart as it was read has room for them, and
+/// none of their SKUs.
+pub(super) fn push_lines<'a>(
+    cart: &CartDocument,
+    lines: impl Iterator<Item = &'a CartLine>,
+) -> Change {
+    let lines = lines.map(|line| literal(stored(line))).collect();
+    let set = doc! { "lines": append("$lines", lines) };
+    Change::new(&cart.id, baskets::active_as_read(cart), baskets::now(set))
+}
+
 /// A new quantity, guarded by the line as it was read. What it had reserved beyond `reserved` is written to the
 /// outbox. A line of quantity zero is removed.
 pub(super) fn set_line(

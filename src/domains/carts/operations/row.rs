@@ -18,7 +18,7 @@ use super::{
         store::{self, carts},
         types::{AddCartLineInput, AddCartLineResult, CartNotActive, SetCartLineQuantityInput},
     },
-    lines::{Call, Ready, addition, setting},
+    lines::{Call, Edit, Ready, addition, setting},
 };
 use crate::{
     domains::{
@@ -184,12 +184,22 @@ async fn commit(
     attempt: &Attempt,
     ready: &[(&Op, &Ready)],
 ) -> Result<Option<CartDocument>> {
+    if ready.is_empty() {
+        return Ok(None);
+    }
     let bounds = store::bounds(&cx);
-    let changes = ready.iter().map(|(op, ready)| {
-        let change = ready.change.clone();
-        change.committing(op, &ready.tag, bounds)
-    });
-    let Some(change) = changes.reduce(Change::followed_by) else { return Ok(None) };
+    let change = if ready.iter().all(|(_, ready)| matches!(ready.edit, Edit::Push)) {
+        let ops: Vec<_> = ready.iter().map(|(op, ready)| (*op, ready.tag.as_str())).collect();
+        let lines = ready.iter().map(|(_, ready)| &ready.line);
+        store::push_lines(cart, lines).committing_all(&ops, bounds)
+    } else {
+        let each = ready.iter().map(|(op, ready)| {
+            let change = ready.change(cart);
+            change.committing(op, &ready.tag, bounds)
+        });
+        let Some(change) = each.reduce(Change::followed_by) else { return Ok(None) };
+        change
+    };
     let write = carts(&cx).change(change).also(store::has_lines_of(cart), attempt.command_limit());
     write.within(attempt).then_read().await
 }

@@ -6,13 +6,16 @@ use super::{
     AT_CHECKOUT, RESERVE, is,
     rows::{RESULT, adds, request, together},
 };
-use crate::support::{
-    Gateway,
-    cuts::{self, Case},
-    key, long_bounds,
-    proxy::Cut,
-    shop::line,
-    short_bounds,
+use crate::{
+    commands::sends_only,
+    support::{
+        Gateway,
+        cuts::{self, Case},
+        key, long_bounds,
+        proxy::Cut,
+        shop::line,
+        short_bounds,
+    },
 };
 
 /// Six SKUs with ten pieces each.
@@ -22,6 +25,31 @@ async fn stocked(gateway: &Gateway) -> Vec<String> {
         gateway.stocked(sku, 10).await;
     }
     skus
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_reads_the_cart_again_only_for_its_time() {
+    let base = Gateway::start().await;
+    let skus = stocked(&base).await;
+    let [written, read] = ["update carts", "findAndModify carts"];
+    for (fields, sent) in [("lines { sku held }", written), ("changed: modifiedAt", read)] {
+        let id = base.shopper("ann").open_cart(AT_CHECKOUT).await;
+        let add = async |gateway: &Gateway| {
+            let row: Vec<_> = adds(&skus, None).into_iter().map(|add| (&*id, add)).collect();
+            let (query, variables) =
+                request(&row, &format!("__typename ... on Cart {{ {fields} }}"));
+            let added = gateway.shopper("ann").data(&query, variables).await;
+            assert!((0..6).all(|n| is(&added[format!("r{n}")], "Cart")), "{added:#}");
+        };
+        sends_only(&base, add, &["find carts", "find products", sent]).await;
+        // A line that is lowered returns stock: the cart has the outbox.
+        let lower = async |gateway: &Gateway| {
+            let row = [0, 1].map(|n| (&*id, ("setCartLineQuantity", skus[n].clone(), 1, None)));
+            let (query, variables) = request(&row, "__typename");
+            gateway.shopper("ann").data(&query, variables).await;
+        };
+        sends_only(&base, lower, &["find carts", "findAndModify carts"]).await;
+    }
 }
 
 /// How many of two pieces are reserved.

@@ -316,6 +316,13 @@ impl<'a, S: Sale> Run<'a, S> {
         Self { app, basket, checkout, terms, attempt, took: false }
     }
 
+    /// The owner of what is placed: the caller who checks out, or without one the owner of the basket. From the decision on it
+    /// is that of the basket.
+    pub fn owner(self) -> Option<&'a str> {
+        let Self { basket, terms, .. } = self;
+        terms.owner.or_else(|| basket.owner())
+    }
+
     fn charge(self) -> Charge {
         let Self { basket, terms, .. } = self;
         let total = Money::new(terms.total, basket.currency());

@@ -45,7 +45,7 @@ pub trait Sale: Copy + Send + Sync + 'static {
     /// The baskets.
     type Basket: Basket;
     /// What is placed for a basket.
-    type Placed: Stored + Clone;
+    type Placed: Stored;
     /// The result of the mutation.
     type Refused: From<NotFound>
         + From<InvalidInput>
@@ -294,8 +294,8 @@ fn new_checkout<S: Sale>(
 }
 
 /// Inserts a document. Returns it if this call inserted it.
-async fn insert<T: Stored + Clone>(app: &App, placed: T) -> Result<Option<T>> {
-    let inserted = app.collection().insert(placed.clone()).await;
+async fn insert<T: Stored>(app: &App, placed: T) -> Result<Option<T>> {
+    let inserted = app.collection().insert_ref(&placed).await;
     Ok(inserted.decided()?.map(|()| placed))
 }
 

@@ -58,9 +58,15 @@ pub trait Marked: Stored {
     /// The projection of the fields.
     fn fields() -> Document;
 
-    /// The update that removes the mark: its guard, which is that the record hasn't changed since it was read, and its
-    /// stage.
-    fn without_mark(&self) -> (Document, Document);
+    /// Its `_id`.
+    fn key(&self) -> &str;
+
+    /// Guard: the record hasn't changed since it was read. It may hold for other records too, and never again after a
+    /// change.
+    fn as_read(&self) -> Document;
+
+    /// The stage that removes the mark.
+    fn without_mark() -> Document;
 }
 
 /// A document of counts. It has the fields `changes`, `counted`, `countedAt` and `dirtyAt`, and an index `dirty` of
@@ -208,14 +214,25 @@ pub async fn count_anew<C: Counts>(app: &App, key: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Removes the marks of records that haven't changed since they were read.
+/// Removes the marks of records that haven't changed since they were read. Records with the same guard are one update.
 async fn settle<T: Marked>(app: &App, read: &[T], attempt: &Attempt) -> Result<()> {
-    let settled = |record: &T| {
-        let (guard, stage) = record.without_mark();
-        (guard, vec![stage])
-    };
-    let updates = read.iter().map(settled).collect();
-    app.collection::<T>().update_each(updates, attempt).await.map(|_all_held| ())
+    let mut groups: HashMap<String, (Document, Vec<&str>)> = HashMap::new();
+    for record in read {
+        let guard = record.as_read();
+        let group = groups.entry(guard.to_string()).or_insert_with(|| (guard, Vec::new()));
+        group.1.push(record.key());
+    }
+    let (mut alone, records) = (Vec::new(), app.collection::<T>());
+    for (guard, keys) in groups.into_values() {
+        if let [key] = keys.as_slice() {
+            alone.push((both(doc! { "_id": *key }, guard), vec![T::without_mark()]));
+            continue;
+        }
+        let unchanged = both(doc! { "_id": { "$in": keys } }, guard);
+        let filter = both(unchanged, attempt.alive());
+        records.update_many(filter, vec![T::without_mark()]).await?;
+    }
+    records.update_each(alone, attempt).await.map(|_all_held| ())
 }
 
 /// Writes counts that include the `changes` that was read before them, unless newer ones were written. `counts` are the

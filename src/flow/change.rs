@@ -4,7 +4,7 @@ use std::{convert::Infallible, iter};
 
 use mongodb::bson::{DateTime, Document, doc};
 
-use super::{Attempt, Bounds, Op};
+use super::{Attempt, Bounds, Op, ops};
 use crate::{
     error::Error,
     join::join_all,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A change of one document: the document, its rules, the fields that it sets, as expressions of a pipeline update, and
-/// the op that it commits. A rule is a condition and the reason `R` of a refusal because of it. A change without reasons
+/// the ops that it commits. A rule is a condition and the reason `R` of a refusal because of it. A change without reasons
 /// has a filter as its guard.
 #[derive(Debug, Clone)]
 pub struct Change<R = Infallible> {
@@ -31,8 +31,8 @@ pub struct Change<R = Infallible> {
     set: Document,
     /// Stages of the update after the one that sets the fields.
     then: Vec<Document>,
-    /// The op that the change commits, with its tag.
-    commits: Option<(Op, String)>,
+    /// The records of the ops that the change commits: `id` and `tag`.
+    commits: Vec<Document>,
     /// Whether its command has a number; see [`Guarded::numbered`].
     is_numbered: bool,
 }
@@ -46,7 +46,7 @@ impl Change {
 
 impl<R> Change<R> {
     fn guarded(id: String, guard: Document, rules: Vec<(Condition, R)>, set: Document) -> Self {
-        let (then, commits) = (Vec::new(), None);
+        let (then, commits) = (Vec::new(), Vec::new());
         Self { id, guard, rules, set, then, commits, is_numbered: false }
     }
 
@@ -89,6 +89,7 @@ impl<R> Change<R> {
         self.rules.extend(next.rules);
         self.then.push(doc! { "$set": next.set });
         self.then.extend(next.then);
+        self.commits.extend(next.commits);
         self
     }
 
@@ -103,10 +104,16 @@ impl<R> Change<R> {
     /// that the op isn't committed, that the tag isn't recorded, and that there is room for the record. If the reply to
     /// the update is lost, the record tells whether it was applied.
     #[must_use]
-    pub fn committing(mut self, op: &Op, tag: &str, bounds: Bounds) -> Self {
-        self.guard = both(self.guard, op.guard(tag, bounds));
-        self.set.insert("ops", op.committed(tag, bounds));
-        self.commits = Some((op.clone(), tag.to_owned()));
+    pub fn committing(self, op: &Op, tag: &str, bounds: Bounds) -> Self {
+        self.committing_all(&[(op, tag)], bounds)
+    }
+
+    /// Like [`Self::committing`], of several ops with their tags. All of them are committed, or none.
+    #[must_use]
+    pub fn committing_all(mut self, ops: &[(&Op, &str)], bounds: Bounds) -> Self {
+        self.guard = both(self.guard, ops::guard(ops, bounds));
+        self.set.insert("ops", ops::committed(ops, bounds));
+        self.commits.extend(ops.iter().map(|(op, tag)| doc! { "id": &op.id, "tag": *tag }));
         self
     }
 
@@ -147,13 +154,12 @@ impl<T: Stored> Collection<T> {
         let stages = iter::once(doc! { "$set": set }).chain(then).collect::<Vec<_>>();
         let write = self.guarded(both(doc! { "_id": &id }, guard), stages);
         let write = if is_numbered { write.numbered() } else { write };
-        match commits {
-            Some((op, tag)) => {
-                let record = doc! { "id": op.id, "tag": tag };
-                write.applied_if(doc! { "_id": id, "ops": { "$elemMatch": record } })
-            }
-            None => write,
+        if commits.is_empty() {
+            return write;
         }
+        // Another caller may have committed one of several ops, but not the others.
+        let records = commits.into_iter().map(|record| doc! { "$elemMatch": record });
+        write.applied_if(doc! { "_id": id, "ops": { "$all": records.collect::<Vec<_>>() } })
     }
 
     /// Applies a change before the attempt's deadline, and returns how often it was sent. If it is refused and no rule is

@@ -95,22 +95,35 @@ impl Op {
         format!("{prefix}{next}")
     }
 
-    /// Guard of a commit: the op isn't committed, its tag isn't recorded, and there is room for its record.
-    pub(super) fn guard(&self, tag: &str, bounds: Bounds) -> Document {
-        doc! {
-            "ops.id": { "$ne": &self.id },
-            "ops.tag": { "$ne": tag },
-            "$expr": { "$lt": [{ "$size": needed(bounds) }, count(bounds.most_ops)] },
-        }
-    }
-
-    /// Expression of `ops` with this op as committed and without expired records, for a pipeline update.
-    pub(super) fn committed(&self, tag: &str, bounds: Bounds) -> Bson {
-        let record = whole(doc! {
+    /// Its record as committed under this tag, an expression.
+    fn record(&self, tag: &str) -> Bson {
+        whole(doc! {
             "tag": literal(tag), "id": literal(&self.id), "input": literal(&self.input), "at": "$$NOW",
-        });
-        append(needed(bounds), vec![record])
+        })
     }
+}
+
+/// Guard of a commit of ops with their tags: none of the ops is committed, none of the tags is recorded, and there is room
+/// for all records.
+pub(super) fn guard(ops: &[(&Op, &str)], bounds: Bounds) -> Document {
+    let most = count(bounds.most_ops) - count(ops.len());
+    doc! {
+        "ops.id": none_of(ops.iter().map(|(op, _)| op.id.as_str()).collect()),
+        "ops.tag": none_of(ops.iter().map(|(_, tag)| *tag).collect()),
+        "$expr": { "$lte": [{ "$size": needed(bounds) }, most] },
+    }
+}
+
+fn none_of(values: Vec<&str>) -> Document {
+    match values.as_slice() {
+        [value] => doc! { "$ne": *value },
+        _ => doc! { "$nin": values },
+    }
+}
+
+/// Expression of `ops` with these ops as committed under their tags and without expired records, for a pipeline update.
+pub(super) fn committed(ops: &[(&Op, &str)], bounds: Bounds) -> Bson {
+    append(needed(bounds), ops.iter().map(|(op, tag)| op.record(tag)).collect())
 }
 
 /// One try of an op within an attempt.

@@ -299,7 +299,7 @@ async fn a_cart_that_changes_while_the_checkout_reserves_is_sold_as_it_is_or_not
         let id = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
         settled(&gateway).await;
         // The decision is held back.
-        proxy.count_only(|seen| seen.collection == "carts" && seen.command == "findAndModify");
+        proxy.count_only(|seen| seen.collection == "carts" && seen.command == "update");
         proxy.cut(0, Cut::Hold);
         let (answer, ()) = tokio::join!(checkout(&shopper, &id, &purse, "op"), async {
             proxy.reached().await;
@@ -325,6 +325,35 @@ async fn a_cart_that_changes_while_the_checkout_reserves_is_sold_as_it_is_or_not
     assert_eq!(stock(&gateway, "a").await, (7, 0, 3));
     assert_eq!(balance(&gateway, &purse).await, 5_000 - 300);
     gateway.assert_sound().await;
+}
+
+/// The decision is held back while the only line is removed and added again: its product has got another title.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_has_the_titles_of_the_cart_that_it_sells() {
+    let gateway = Gateway::behind_proxy(long_bounds).await;
+    stocked(&gateway, "a", 100, 10).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let id = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
+    let other = gateway.sibling().await;
+    let elsewhere = other.shopper("ann");
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "carts" && seen.command == "update");
+    proxy.cut(0, Cut::Hold);
+    let (order, ()) = tokio::join!(checkout(&shopper, &id, &purse, "op"), async {
+        proxy.reached().await;
+        elsewhere.remove(&id, "a").await;
+        let renamed = doc! { "$set": { "title": "Another title" } };
+        gateway.raw("products").update_one(doc! { "_id": "a" }, renamed).await.expect("renamed");
+        add(&elsewhere, &id, "a", 1).await;
+        proxy.release().await;
+    });
+    proxy.heal();
+    settled(&gateway).await;
+    let order = stored(&gateway, "orders", order["id"].as_str().expect("an order")).await;
+    let line = order.get_array("lines").ok().and_then(|lines| lines[0].as_document());
+    let title = line.and_then(|line| line.get_str("title").ok());
+    assert_eq!(title, Some("Another title"), "{order}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -459,7 +488,7 @@ async fn nobody_pays_a_cart_that_was_free_when_it_was_looked_at() {
     let free = cart(&thief, "AT_CHECKOUT", &[("free", 1)]).await;
     let proxy = slow.proxy.as_ref().expect("a proxy");
     // The cart was read; what would decide it is held back.
-    proxy.count_only(|seen| seen.collection == "carts" && seen.command == "findAndModify");
+    proxy.count_only(|seen| seen.collection == "carts" && seen.command == "update");
     proxy.cut(0, Cut::Hold);
     let meanwhile = async {
         proxy.reached().await;
@@ -563,7 +592,7 @@ async fn a_repeat_after_a_change_of_the_cart_pays_for_what_it_has_now() {
         let id = cart(&shopper, "AT_CHECKOUT", &[(sku.as_str(), 1)]).await;
         let cut = short.sibling_behind_proxy().await;
         let proxy = cut.proxy.as_ref().expect("a proxy");
-        proxy.count_only(|seen| seen.collection == "carts" && seen.command == "findAndModify");
+        proxy.count_only(|seen| seen.collection == "carts" && seen.command == "update");
         proxy.cut_all_from(0, Cut::BeforeForwarding);
         let lost = try_checkout(&cut.shopper("ann"), &id, &purse, "op").await;
         assert!(lost.get("errors").is_some(), "{lost:#}");

@@ -80,7 +80,7 @@ async fn a_checkout() {
         // The lines are reserved already; the money is held.
         "update accounts",
         // The decision.
-        "findAndModify carts",
+        "update carts",
         "insert orders",
         "insert orderNumbers",
         "insert transfers",
@@ -141,7 +141,7 @@ async fn a_checkout_of_three_lines_that_are_not_reserved() {
         "find accounts",
         "update inventory",
         "update accounts",
-        "findAndModify carts",
+        "update carts",
         "insert orders",
         "insert orderNumbers",
         "insert transfers",

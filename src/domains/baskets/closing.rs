@@ -38,7 +38,7 @@ where
     let op = cx.op(&[owner.as_deref().unwrap_or_default(), mutation], idempotency_key, &());
     let attempt = cx.begin().await?;
     let basket = make(op.id, owner, attempt.now());
-    if baskets(&cx).insert(basket.clone()).await.decided()?.is_some() {
+    if baskets(&cx).insert_ref(&basket).await.decided()?.is_some() {
         return Ok(basket);
     }
     // The `_id` is taken: this op was applied before.

@@ -30,6 +30,8 @@ pub(super) const LINES: Row = Row { takes, resolve };
 
 const ADD: &str = "addCartLine";
 const SET: &str = "setCartLineQuantity";
+/// The field of a cart that isn't known before it is read again.
+const TIME: &str = "modifiedAt";
 
 fn takes(field: &Field) -> bool {
     [ADD, SET].contains(&field.name.node.as_str()) && is_of_cart(&field.selection_set.node)
@@ -49,6 +51,17 @@ fn is_of_cart(set: &SelectionSet) -> bool {
     })
 }
 
+/// Whether the selection on a result shows the time of the cart's last change.
+fn shows_time(set: &SelectionSet) -> bool {
+    set.items.iter().any(|selection| match &selection.node {
+        Selection::Field(field) => {
+            field.node.name.node == TIME || shows_time(&field.node.selection_set.node)
+        }
+        Selection::InlineFragment(fragment) => shows_time(&fragment.node.selection_set.node),
+        Selection::FragmentSpread(_) => true,
+    })
+}
+
 fn resolve<'b>(fields: &'b [Context<'_>]) -> BoxFuture<'b, Vec<ServerResult<Option<Value>>>> {
     Box::pin(async move {
         let (mut values, mut rest) = (Vec::with_capacity(fields.len()), fields);
@@ -56,10 +69,12 @@ fn resolve<'b>(fields: &'b [Context<'_>]) -> BoxFuture<'b, Vec<ServerResult<Opti
             let changes = leading(rest);
             let (row, others) = rest.split_at(changes.len().max(1));
             rest = others;
+            let shows_time =
+                row.iter().any(|field| shows_time(&field.item.node.selection_set.node));
             let verdicts = match changes.len() {
                 0 | 1 => None,
                 // As with the other mutations; see `mutations!`.
-                _ => read_bytes::uncounted(change_lines(cx(first), &changes)).await,
+                _ => read_bytes::uncounted(change_lines(cx(first), &changes, shows_time)).await,
             };
             match verdicts {
                 Some(verdicts) => {

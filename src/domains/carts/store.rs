@@ -50,23 +50,39 @@ pub(super) fn as_read(cart: &CartDocument) -> Document {
     guard
 }
 
-/// Guard: the lines are as they were read, with what is reserved, their prices and the types of their products.
+/// Guard: the lines are as they were read, with all of their fields.
 fn lines_as_read(cart: &CartDocument) -> Document {
-    fields_as_read(cart, &["sku", "type", "quantity", "held", "unitPrice"])
+    let fields = ["sku", "quantity", "held", "title", "type", "variantTitle", "unitPrice"];
+    fields_as_read(cart, fields, |line| {
+        let CartLine { sku, quantity, reserved, title, kind, variant_title, unit_price } = line;
+        let variant_title = variant_title.as_ref();
+        [
+            sku.into(),
+            (*quantity).into(),
+            (*reserved).into(),
+            title.into(),
+            kind.into(),
+            // A missing field is null in an array of expressions.
+            variant_title.map_or(Bson::Null, Bson::from),
+            (*unit_price).into(),
+        ]
+    })
 }
 
 /// Guard: the lines are those of the cart as it was read, with their quantities.
 pub(super) fn has_lines_of(cart: &CartDocument) -> Document {
-    fields_as_read(cart, &["sku", "quantity", "held"])
+    fields_as_read(cart, ["sku", "quantity", "held"], |line| {
+        [line.sku.as_str().into(), line.quantity.into(), line.reserved.into()]
+    })
 }
 
-/// Guard: these fields of the lines are as they were read.
-fn fields_as_read(cart: &CartDocument, fields: &[&str]) -> Document {
-    let read = |line: &CartLine| {
-        let line = stored_fields(line);
-        fields.iter().filter_map(|field| line.get(field).cloned()).collect::<Bson>()
-    };
-    let read: Bson = cart.lines.iter().map(read).collect();
+/// Guard: these fields of the lines have the values that `of` tells of the lines as they were read.
+fn fields_as_read<const N: usize>(
+    cart: &CartDocument,
+    fields: [&str; N],
+    of: impl Fn(&CartLine) -> [Bson; N],
+) -> Document {
+    let read: Vec<Bson> = cart.lines.iter().map(|line| Vec::from(of(line)).into()).collect();
     let now: Vec<_> = fields.iter().map(|field| format!("$$this.{field}")).collect();
     doc! { "$expr": { "$eq": [map("$lines", now), literal(read)] } }
 }
@@ -126,6 +142,17 @@ pub(super) fn add_to_line(cart: &CartDocument, more: &CartLine) -> Change {
         append("$lines", vec![literal(stored(more))]),
     );
     changed_lines(cart, has_room, doc! { "lines": lines })
+}
+
+/// New lines, pushed as they are. The caller adds the guard [`has_lines_of`]. The cart as it was read has room for them, and
+/// none of their SKUs.
+pub(super) fn push_lines<'a>(
+    cart: &CartDocument,
+    lines: impl Iterator<Item = &'a CartLine>,
+) -> Change {
+    let lines = lines.map(|line| literal(stored(line))).collect();
+    let set = doc! { "lines": append("$lines", lines) };
+    Change::new(&cart.id, baskets::active_as_read(cart), baskets::now(set))
 }
 
 /// A new quantity, guarded by the line as it was read. What it had reserved beyond `reserved` is written to the

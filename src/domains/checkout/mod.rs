@@ -45,7 +45,7 @@ pub trait Sale: Copy + Send + Sync + 'static {
     /// The baskets.
     type Basket: Basket;
     /// What is placed for a basket.
-    type Placed: Stored + Clone;
+    type Placed: Stored;
     /// The result of the mutation.
     type Refused: From<NotFound>
         + From<InvalidInput>
@@ -294,8 +294,8 @@ fn new_checkout<S: Sale>(
 }
 
 /// Inserts a document. Returns it if this call inserted it.
-async fn insert<T: Stored + Clone>(app: &App, placed: T) -> Result<Option<T>> {
-    let inserted = app.collection().insert(placed.clone()).await;
+async fn insert<T: Stored>(app: &App, placed: T) -> Result<Option<T>> {
+    let inserted = app.collection().insert_ref(&placed).await;
     Ok(inserted.decided()?.map(|()| placed))
 }
 
@@ -314,6 +314,13 @@ impl<'a, S: Sale> Run<'a, S> {
     ) -> Self {
         let terms = S::Basket::terms(checkout);
         Self { app, basket, checkout, terms, attempt, took: false }
+    }
+
+    /// The owner of what is placed: the caller who checks out, or without one the owner of the basket. From the decision on it
+    /// is that of the basket.
+    pub fn owner(self) -> Option<&'a str> {
+        let Self { basket, terms, .. } = self;
+        terms.owner.or_else(|| basket.owner())
     }
 
     fn charge(self) -> Charge {

@@ -64,9 +64,10 @@ impl<S: Sale> Run<'_, S> {
             }
         };
         let decision = baskets::decide(basket, checkout).committing(op, tag, bounds);
-        let decided = baskets::baskets(app).change(decision).within(attempt).then_read().await?;
-        if let Some(decided) = decided {
-            return Ok(Step::Done(Run { basket: &decided, took, ..self }.place().await?));
+        let decision = baskets::baskets::<S::Basket>(app).change(decision).within(attempt);
+        if decision.held().await? {
+            // The content is as it was read, so what is placed needs no other read.
+            return Ok(Step::Done(Run { took, ..self }.place().await?));
         }
         self.give_up().await?;
         Ok(Step::Again)

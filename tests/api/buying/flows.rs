@@ -224,7 +224,7 @@ async fn a_voucher_that_changes_while_the_checkout_reserves_is_not_spent() {
         let id = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
         applied(&shopper, &id, "OFF").await;
         settled(&gateway).await;
-        proxy.count_only(|seen| seen.collection == "carts" && seen.command == "findAndModify");
+        proxy.count_only(|seen| seen.collection == "carts" && seen.command == "update");
         proxy.cut(0, Cut::Hold);
         let (order, ()) = tokio::join!(checkout(&shopper, &id, &purse, "op"), async {
             proxy.reached().await;

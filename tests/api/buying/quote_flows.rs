@@ -31,7 +31,7 @@ async fn a_quote_that_changes_while_the_checkout_reserves_is_not_paid() {
         let id = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
         chosen(&shopper, &id, "standard", json!({})).await;
         settled(&gateway).await;
-        proxy.count_only(|seen| seen.collection == "carts" && seen.command == "findAndModify");
+        proxy.count_only(|seen| seen.collection == "carts" && seen.command == "update");
         proxy.cut(0, Cut::Hold);
         let (answer, ()) = tokio::join!(checkout(&shopper, &id, &purse, "op"), async {
             proxy.reached().await;

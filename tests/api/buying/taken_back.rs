@@ -157,7 +157,7 @@ async fn a_method_that_is_taken_back_while_the_checkout_reserves_is_not_paid() {
     let id = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
     to_germany(&gateway, &id).await;
     settled(&gateway).await;
-    proxy.count_only(|seen| seen.collection == "carts" && seen.command == "findAndModify");
+    proxy.count_only(|seen| seen.collection == "carts" && seen.command == "update");
     proxy.cut(0, Cut::Hold);
     let (answer, ()) = tokio::join!(checkout(&shopper, &id, &purse, "op"), async {
         proxy.reached().await;

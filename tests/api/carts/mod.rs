@@ -6,6 +6,7 @@ mod cuts;
 mod endings;
 mod guests;
 mod lines;
+mod new_lines;
 mod owners;
 mod races;
 mod rows;

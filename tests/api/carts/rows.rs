@@ -19,10 +19,10 @@ use crate::{
 };
 
 /// A change of a line: field, SKU, quantity and idempotency key.
-type Change = (&'static str, String, i64, Option<String>);
+pub(super) type Change = (&'static str, String, i64, Option<String>);
 
 /// What is selected of each result. The documents of carts alone answer it.
-const RESULT: &str = "__typename
+pub(super) const RESULT: &str = "__typename
     ... on Cart { state modifiedAt total { minorUnits } lines { sku quantity held total { minorUnits } } }
     ... on UserError { code }
     ... on InsufficientStock { sku requested available }
@@ -30,7 +30,7 @@ const RESULT: &str = "__typename
     ... on InvalidInput { field }";
 
 /// The mutation that makes these changes of the carts, and its variables.
-fn request(changes: &[(&str, Change)], result: &str) -> (String, Value) {
+pub(super) fn request(changes: &[(&str, Change)], result: &str) -> (String, Value) {
     let (mut declared, mut fields, mut variables) = (String::new(), String::new(), json!({}));
     for (number, (cart, (field, sku, quantity, key))) in changes.iter().enumerate() {
         let mut input = (*field).to_owned();
@@ -44,14 +44,14 @@ fn request(changes: &[(&str, Change)], result: &str) -> (String, Value) {
 }
 
 /// The results of the changes of one cart in one request, in order.
-async fn together(client: &Client, cart: &str, changes: &[Change]) -> Vec<Value> {
+pub(super) async fn together(client: &Client, cart: &str, changes: &[Change]) -> Vec<Value> {
     let changes: Vec<_> = changes.iter().map(|change| (cart, change.clone())).collect();
     let (query, variables) = request(&changes, RESULT);
     let data = client.data(&query, variables).await;
     (0..changes.len()).map(|number| data[format!("r{number}")].clone()).collect()
 }
 
-fn adds(skus: &[String], key: Option<&str>) -> Vec<Change> {
+pub(super) fn adds(skus: &[String], key: Option<&str>) -> Vec<Change> {
     let key = |sku: &String| key.map(|key| format!("{key} {sku}"));
     skus.iter().map(|sku| ("addCartLine", sku.clone(), 2, key(sku))).collect()
 }

@@ -157,7 +157,7 @@ async fn a_booking_that_changes_while_it_is_checked_out() {
     for (seat, change) in [(1, "hold"), (3, "cancel"), (5, "checkout")] {
         let id = holding_seats(&ann, &screening, &[("A", seat)]).await;
         settled(&gateway).await;
-        proxy.count_only(|seen| seen.collection == "bookings" && seen.command == "findAndModify");
+        proxy.count_only(|seen| seen.collection == "bookings" && seen.command == "update");
         proxy.cut(0, Cut::Hold);
         let (answer, ()) = tokio::join!(check_out(&ann, &id, &purse, "op"), async {
             proxy.reached().await;
@@ -194,7 +194,7 @@ async fn a_booking_that_expires_while_it_is_checked_out_is_sold_or_freed() {
     let id = holding_seats(&ann, &screening, &[("A", 1)]).await;
     alter(&gateway, "bookings", &id, doc! { "modifiedAt": DateTime::from_millis(0) }).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
-    proxy.count_only(|seen| seen.collection == "bookings" && seen.command == "findAndModify");
+    proxy.count_only(|seen| seen.collection == "bookings" && seen.command == "update");
     proxy.cut(0, Cut::Hold);
     let slow = tokio::spawn({
         let (query, variables) = checking_out(&id, &purse, "op");
@@ -242,7 +242,7 @@ async fn the_commands_of_a_hold_and_of_a_checkout() {
         // The money is held.
         "update accounts",
         // The decision.
-        "findAndModify bookings",
+        "update bookings",
         "insert receipts",
         "insert transfers",
         // After the answer: seats and money move.

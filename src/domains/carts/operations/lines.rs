@@ -130,6 +130,16 @@ pub(in super::super) struct Call<'a> {
     pub(in super::super) cart: Arc<CartDocument>,
 }
 
+/// How the cart as it was read comes to a line.
+pub(super) enum Edit {
+    /// It doesn't have the SKU: the line is pushed.
+    Push,
+    /// These pieces are added to a line.
+    Grow(CartLine),
+    /// The line as it was read gets another quantity.
+    Set(CartLine),
+}
+
 /// A change of a line that is ready to be committed on the cart as it was read.
 pub(super) struct Ready {
     /// Tag of the try.
@@ -140,8 +150,20 @@ pub(super) struct Ready {
     pub(super) reserved: i64,
     /// Whether it lowers the line, so that stock may have to be returned.
     pub(super) is_lower: bool,
-    /// The change.
-    pub(super) change: Change,
+    /// How it comes to this line.
+    pub(super) edit: Edit,
+}
+
+impl Ready {
+    /// The change of the cart as it was read.
+    pub(super) fn change(&self, cart: &CartDocument) -> Change {
+        let Self { tag, line, edit, .. } = self;
+        match edit {
+            Edit::Push => store::add_to_line(cart, line),
+            Edit::Grow(more) => store::add_to_line(cart, more),
+            Edit::Set(read) => store::set_line(cart, read, line.quantity, line.reserved, tag),
+        }
+    }
 }
 
 impl Call<'_> {
@@ -168,16 +190,18 @@ impl Call<'_> {
         let tag = op.tag(&cart.ops);
         let reserved = self.reserve(&line, quantity, &tag).await?;
         let more = CartLine { quantity, reserved, ..line };
-        let change = store::add_to_line(cart, &more);
-        let line = match cart.lines.iter().find(|line| line.sku == more.sku) {
-            Some(line) => CartLine {
-                quantity: line.quantity + quantity,
-                reserved: line.reserved + reserved,
-                ..line.clone()
-            },
-            None => more,
+        let (line, edit) = match cart.lines.iter().find(|line| line.sku == more.sku) {
+            Some(line) => {
+                let grown = CartLine {
+                    quantity: line.quantity + quantity,
+                    reserved: line.reserved + reserved,
+                    ..line.clone()
+                };
+                (grown, Edit::Grow(more))
+            }
+            None => (more, Edit::Push),
         };
-        Ok(Ready { tag, line, reserved, is_lower: false, change })
+        Ok(Ready { tag, line, reserved, is_lower: false, edit })
     }
 
     /// Sets a quantity. The pieces by which it is raised are reserved.
@@ -234,18 +258,18 @@ impl Call<'_> {
     fn with_quantity(&self, line: &CartLine, quantity: i64, reserved: i64) -> Ready {
         let (tag, is_lower) = (self.tag_for(line), quantity <= line.quantity);
         let held = (line.reserved + reserved).min(quantity);
-        let change = store::set_line(&self.cart, line, quantity, held, &tag);
+        let edit = Edit::Set(line.clone());
         let line = CartLine { quantity, reserved: held, ..line.clone() };
-        Ready { tag, line, reserved, is_lower, change }
+        Ready { tag, line, reserved, is_lower, edit }
     }
 
     /// Commits a change, and returns stock if it has lowered the line.
     async fn commit(&self, ready: Ready) -> Result<Step<CartDocument>> {
         let Self { cx, op, attempt, cart } = self;
-        let Ready { tag, line, reserved, is_lower, change } = &ready;
+        let Ready { tag, line, reserved, is_lower, .. } = &ready;
         let undo = (*reserved > 0).then(|| inventory::release(cx, &line.sku, &cart.id, tag));
         let this_try = Try { op, tag, attempt, bounds: store::bounds(cx) };
-        let after = carts(cx).commit(this_try, change.clone(), undo).await?;
+        let after = carts(cx).commit(this_try, ready.change(cart), undo).await?;
         if let Some(after) = after.as_ref().filter(|_| *is_lower) {
             after.carry_out_outbox(cx, attempt).await?;
         }

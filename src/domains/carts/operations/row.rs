@@ -7,7 +7,8 @@
 //!
 //! Each change has its own op, tag and result. They concern different lines, so none depends on the result of another,
 //! except for the limits of the cart: if these could be reached, the changes are made one after the other instead. A
-//! refused change isn't part of the commit. The lines are as they were read, so the cart after each change is known.
+//! refused change isn't part of the commit. The lines are as they were read, so the cart after each change is known. Only
+//! the time of the last change isn't: the cart is read again for a result that shows it, and to return stock.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use super::{
         store::{self, carts},
         types::{AddCartLineInput, AddCartLineResult, CartNotActive, SetCartLineQuantityInput},
     },
-    lines::{Call, Ready, addition, setting},
+    lines::{Call, Edit, Ready, addition, setting},
 };
 use crate::{
     domains::{
@@ -90,13 +91,17 @@ impl LineChange {
 type Verdict = Result<CartDocument, Stop<AddCartLineResult>>;
 
 /// Makes changes that [may join](LineChange::may_join) each other. Returns their results in the same order, or `None` if
-/// they have to be made one after the other.
-pub async fn change_lines(cx: Cx<'_>, changes: &[LineChange]) -> Option<Vec<Verdict>> {
+/// they have to be made one after the other. Without `shows_time` the time of the last change in the results isn't needed.
+pub async fn change_lines(
+    cx: Cx<'_>,
+    changes: &[LineChange],
+    shows_time: bool,
+) -> Option<Vec<Verdict>> {
     let (id, _) = changes.first()?.subject();
     let read = || cx.begin_with::<CartDocument>(id);
     let verdicts = decide(read, |attempt: Attempt, cart: Option<CartDocument>| async move {
         if let Some(cart) = cart.filter(|cart| may_use(cart, cx.requester)) {
-            return change_all(cx, cart, attempt, changes).await;
+            return change_all(cx, cart, attempt, changes, shows_time).await;
         }
         let missing = |_: &LineChange| Err(NotFound::of(NodeKind::CART, id).into());
         Ok(Step::Done(Some(changes.iter().map(missing).collect())))
@@ -115,6 +120,7 @@ async fn change_all(
     cart: CartDocument,
     attempt: Attempt,
     changes: &[LineChange],
+    shows_time: bool,
 ) -> Result<Step<Option<Vec<Verdict>>>> {
     if !has_room(cx, &cart, &attempt, changes) {
         return Ok(Step::Done(None));
@@ -130,21 +136,23 @@ async fn change_all(
         Some((&change.op, ready))
     });
     let ready: Vec<_> = ready.collect();
-    let committed = match commit(cx, cart, &attempt, &ready).await {
-        Ok(None) if !ready.is_empty() => {
-            abort(cx, &cart.id, &ready).await?;
-            return Ok(Step::Again);
-        }
-        committed => committed,
-    };
     // An earlier call of a committed op may have been interrupted before it returned stock.
     let is_returning = |prepared: &Prepared| match prepared {
         Ok(Some(ready)) => ready.is_lower,
         Ok(None) => true,
         Err(_) => false,
     };
+    let returns = prepared.iter().any(is_returning);
+    let committed = match commit(cx, cart, &attempt, &ready, shows_time || returns).await {
+        Ok(Step::Done(after)) => Ok(after),
+        Ok(Step::Again | Step::Wait) => {
+            abort(cx, &cart.id, &ready).await?;
+            return Ok(Step::Again);
+        }
+        Err(error) => Err(error),
+    };
     let returned = match &committed {
-        Ok(after) if prepared.iter().any(is_returning) => {
+        Ok(after) if returns => {
             after.as_ref().unwrap_or(cart).carry_out_outbox(&cx, &attempt).await
         }
         _ => Ok(()),
@@ -177,21 +185,37 @@ fn has_room(cx: Cx<'_>, cart: &CartDocument, attempt: &Attempt, changes: &[LineC
     lines <= MAX_LINES && bounds.demand_room(&cart.ops, attempt, "too many changes").is_ok()
 }
 
-/// Commits all changes that are ready. `None` if there are none, or if the guard didn't hold.
+/// Commits all changes that are ready. Returns the cart after them if it is to be read and there were any, or
+/// [`Step::Again`] if the guard didn't hold.
 async fn commit(
     cx: Cx<'_>,
     cart: &CartDocument,
     attempt: &Attempt,
     ready: &[(&Op, &Ready)],
-) -> Result<Option<CartDocument>> {
+    reads: bool,
+) -> Result<Step<Option<CartDocument>>> {
+    if ready.is_empty() {
+        return Ok(Step::Done(None));
+    }
     let bounds = store::bounds(&cx);
-    let changes = ready.iter().map(|(op, ready)| {
-        let change = ready.change.clone();
-        change.committing(op, &ready.tag, bounds)
-    });
-    let Some(change) = changes.reduce(Change::followed_by) else { return Ok(None) };
+    let change = if ready.iter().all(|(_, ready)| matches!(ready.edit, Edit::Push)) {
+        let ops: Vec<_> = ready.iter().map(|(op, ready)| (*op, ready.tag.as_str())).collect();
+        let lines = ready.iter().map(|(_, ready)| &ready.line);
+        store::push_lines(cart, lines).committing_all(&ops, bounds)
+    } else {
+        let each = ready.iter().map(|(op, ready)| {
+            let change = ready.change(cart);
+            change.committing(op, &ready.tag, bounds)
+        });
+        let Some(change) = each.reduce(Change::followed_by) else { return Ok(Step::Done(None)) };
+        change
+    };
     let write = carts(&cx).change(change).also(store::has_lines_of(cart), attempt.command_limit());
-    write.within(attempt).then_read().await
+    let write = write.within(attempt);
+    if reads {
+        return Ok(Step::or_again(write.then_read().await?.map(Some)));
+    }
+    Ok(if write.held().await? { Step::Done(None) } else { Step::Again })
 }
 
 /// Marks the tags of changes that weren't committed as void, and releases what is reserved under them.

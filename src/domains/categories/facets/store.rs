@@ -27,12 +27,16 @@ impl Marked for CountedProduct {
         doc! { "incarnation": 1, "categories.within": 1, "facets": 1 }
     }
 
-    fn without_mark(&self) -> (Document, Document) {
-        let Self { sku, generation, facets, .. } = self;
-        let guard = doc! {
-            "_id": sku, "incarnation": generation, "facets.changes": facets.changes,
-        };
-        (guard, doc! { "$set": { "facets.at": "$$REMOVE", "facets.left": [] } })
+    fn key(&self) -> &str {
+        &self.sku
+    }
+
+    fn as_read(&self) -> Document {
+        doc! { "incarnation": &self.generation, "facets.changes": self.facets.changes }
+    }
+
+    fn without_mark() -> Document {
+        doc! { "$set": { "facets.at": "$$REMOVE", "facets.left": [] } }
     }
 }
 

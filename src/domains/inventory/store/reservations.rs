@@ -145,9 +145,13 @@ pub(in super::super) fn applying(
     quantity: i64,
     to: Destination,
 ) -> Change<NotApplied> {
+    let (is_new, is_there) = (contains("gifts.tag", tag).negated(), at_least("quantity", quantity));
+    // A holder has one entry, so it is the same one that meets both.
+    let both = Condition::All(vec![is_new.clone(), is_there.clone()]);
+    let guard = [has_entry_with(holder, both)];
     let rules = [
-        (has_entry_with(holder, contains("gifts.tag", tag).negated()), NotApplied::Already),
-        (has_entry_with(holder, at_least("quantity", quantity)), NotApplied::Due),
+        (has_entry_with(holder, is_new), NotApplied::Already),
+        (has_entry_with(holder, is_there), NotApplied::Due),
     ];
     let applied = changed(doc! {
         "quantity": { "$subtract": ["$$this.quantity", quantity] },
@@ -163,7 +167,7 @@ pub(in super::super) fn applying(
         counter: { "$add": [format!("${counter}"), quantity] },
         "reservations": with_entry(holder, applied),
     };
-    Change::ruled(sku, rules, set)
+    Change::ruled_and_guarded(sku, guard, rules, set)
 }
 
 /// Returns `surplus` of an entry that is still as it was read (quantity and time), and removes the marks of

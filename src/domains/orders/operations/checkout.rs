@@ -218,7 +218,7 @@ fn placed(run: Run<'_, SaleOfCart>) -> OrderDocument {
         cart_id: cart.id.clone(),
         // `number::place` gives it one.
         number: None,
-        owner: cart.owner.clone(),
+        owner: run.owner().map(str::to_owned),
         state: OrderState::Placed,
         deleted: false,
         revision: 1,

@@ -44,9 +44,16 @@ impl Marked for CountedOrder {
         doc! { "revision": 1, "recount": 1 }
     }
 
-    fn without_mark(&self) -> (Document, Document) {
-        let guard = doc! { "_id": &self.id, "revision": self.revision };
-        (guard, doc! { "$unset": "recount" })
+    fn key(&self) -> &str {
+        &self.id
+    }
+
+    fn as_read(&self) -> Document {
+        doc! { "revision": self.revision }
+    }
+
+    fn without_mark() -> Document {
+        doc! { "$unset": "recount" }
     }
 }
 

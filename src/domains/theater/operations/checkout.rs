@@ -85,7 +85,7 @@ impl Sale for SaleOfSeats {
         ReceiptDocument {
             id: checkout.id.clone(),
             booking_id: booking.id.clone(),
-            owner: booking.owner.clone(),
+            owner: run.owner().map(str::to_owned),
             state: ReceiptState::Paid,
             currency: booking.currency,
             lines: booking.holds.clone(),

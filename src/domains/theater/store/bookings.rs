@@ -35,7 +35,8 @@ pub(in super::super) fn drop_hold(booking: &BookingDocument, hold: &BookedSeats)
     Change::new(&booking.id, both(baskets::active_as_read(booking), has_it), set)
 }
 
-/// Guard: the holds are as they were read, none is still to be released, and no screening has begun.
+/// Guard: the holds are as they were read, none is still to be released, and no screening has begun. A hold never changes, and
+/// no other hold has its tag.
 pub(in super::super) fn as_read(booking: &BookingDocument) -> Document {
     let tags: Vec<&str> = booking.holds.iter().map(|hold| hold.tag.as_str()).collect();
     let mut all = vec![doc! { "$eq": ["$holds.tag", literal(tags)] }];

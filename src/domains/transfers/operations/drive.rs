@@ -77,7 +77,7 @@ impl Driver<'_> {
         self,
         transfer: TransferDocument,
     ) -> Result<(TransferDocument, bool)> {
-        if store::transfers(self.app).insert(transfer.clone()).await.decided()?.is_some() {
+        if store::transfers(self.app).insert_ref(&transfer).await.decided()?.is_some() {
             return Ok((self.carry(transfer).await?, true));
         }
         let found = store::transfers(self.app).get_settled(&transfer.id).await?;

@@ -4,6 +4,11 @@
 //! Prices are read before the transaction, as docgate reads them before its writes. The caller is believed: no token
 //! is verified.
 
+use std::{
+    collections::BTreeSet,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
+
 use axum::{Json, Router, extract::State, http::StatusCode, routing::post};
 use futures_util::{FutureExt as _, TryStreamExt as _};
 use mongodb::{
@@ -13,7 +18,7 @@ use mongodb::{
 };
 use serde::Deserialize;
 
-use super::{Line, copy_with_indexes, insert, status, step, together};
+use super::{Line, begin, copy_with_indexes, insert, status, step, together};
 
 /// The account that receives the payments.
 const MERCHANT: &str = "merchant:EUR";
@@ -133,21 +138,38 @@ async fn check_out(
         let update = tagged(numbers, &format!("{op}/{number}"), *quantity);
         step(database, session, "sure_inventory", guard, update).await?;
     }
-    let source = payer.as_deref().unwrap_or("none");
-    let paid = transfer_document(&payment, "PAYMENT", owner, [source, MERCHANT], *total);
-    insert(database, session, "sure_transfers", paid).await?;
-    if let Some(payer) = payer {
-        debit(database, session, (payer, owner), *total, &payment).await?;
-        credit(database, session, MERCHANT, *total, &payment).await?;
+    let mut payments = Vec::new();
+    // What costs nothing has no payment.
+    if *total > 0 {
+        let source = payer.as_deref().unwrap_or("none");
+        let paid = transfer_document(&payment, "PAYMENT", owner, [source, MERCHANT], *total);
+        insert(database, session, "sure_transfers", paid).await?;
+        if let Some(payer) = payer {
+            debit(database, session, (payer, owner), *total, &payment).await?;
+            credit(database, session, MERCHANT, *total, &payment).await?;
+        }
+        payments.push(doc! { "id": &payment, "amount": total, "refunded": 0_i64 });
     }
+    let number = number(&order);
+    let numbered = doc! { "_id": &number, "order": &order, "v": 1 };
+    insert(database, session, "sure_orderNumbers", numbered).await?;
+    let skus: BTreeSet<&str> = asked.lines.iter().map(|line| line.sku.as_str()).collect();
+    let skus: Vec<&str> = skus.into_iter().collect();
     let order = doc! {
-        "_id": &order, "cartId": op, "owner": owner, "state": "PLACED", "revision": 1_i64,
-        "currency": "EUR", "lines": lines, "total": total,
-        "payments": [doc! { "id": &payment, "amount": total, "refunded": 0_i64 }],
-        "shipping": shipping, "payer": { "account": payer }, "outbox": [], "raises": [],
+        "_id": &order, "cartId": op, "number": number, "owner": owner, "state": "PLACED",
+        "revision": 1_i64, "currency": "EUR", "lines": lines, "skus": &skus, "total": total,
+        "payments": payments, "shipping": shipping, "payer": { "account": payer }, "outbox": [],
+        "raises": [], "stage": "PLACED", "recount": { "at": now, "skus": skus },
         "ops": [record], "placedAt": now, "changedAt": now, "v": 1,
     };
     insert(database, session, "sure_orders", order).await
+}
+
+/// The number of an order, which people can tell each other. It is long enough that no two orders have the same.
+fn number(order: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    order.hash(&mut hasher);
+    format!("{:016X}", hasher.finish())
 }
 
 /// What a repeat has to be equal in.
@@ -248,6 +270,8 @@ pub async fn router(database: Database) -> Result<Router> {
     ] {
         copy_with_indexes(&database, name, copied).await?;
     }
+    // It has no other index than that of `_id`.
+    begin(&database, "sure_orderNumbers", None).await?;
     let merchant =
         doc! { "_id": MERCHANT, "kind": "RECEIVING", "state": "OPEN", "balance": 0_i64, "v": 1 };
     database.collection("sure_accounts").insert_one(merchant).await?;

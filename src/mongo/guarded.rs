@@ -18,7 +18,6 @@ use super::{
     lookup::{Fields, Keys, Lookup},
     migrations,
     raw_writes::{self, Modified, update},
-    statement,
     stored::Stored,
     writer::{self, After},
 };
@@ -184,7 +183,7 @@ impl<T: Stored> Guarded<T> {
     /// # Errors
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn sends_then_read(self) -> Result<Option<(T, Sends)>, Error> {
-        let Some(writer) = self.loader.writers.of(&self.write) else {
+        let Some((writer, selected)) = self.loader.writers.of(&self.write) else {
             let Some((after, sends)) = Box::pin(self.write.find_and_modify()).await? else {
                 return Ok(None);
             };
@@ -192,8 +191,9 @@ impl<T: Stored> Guarded<T> {
         };
         let Self { write, loader, .. } = self;
         let (collection, reads) = (write.collection.name, write.collection.reads);
-        let id = statement::id_of(&write).map(ToOwned::to_owned);
-        let (after, sends) = match Box::pin(writer::submit(writer, write, true)).await.decided()? {
+        let id = selected.id.clone();
+        let submitted = Box::pin(writer::submit(writer, (write, selected), true));
+        let (after, sends) = match submitted.await.decided()? {
             None => return Ok(None),
             Some(After::Exact(after, sends)) => {
                 return Ok(Some((migrations::read(&after)?, sends)));
@@ -203,7 +203,7 @@ impl<T: Stored> Guarded<T> {
                 // As attempts begin with it, so that the reads of both share commands.
                 let fields = Fields::Timed;
                 let lookup = Lookup { collection, reads, keys, fields, majority: true };
-                (loader.read(&lookup, &id.unwrap_or_default()).await?, sends)
+                (loader.read(&lookup, &id).await?, sends)
             }
         };
         let removed = || Error::unavailable("the document was removed after the write");
@@ -235,10 +235,11 @@ impl<T: Stored> Guarded<T> {
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn sends(self) -> Result<Option<Sends>, Error> {
         let Self { write, loader, .. } = self;
-        let Some(writer) = loader.writers.of(&write) else {
+        let Some((writer, selected)) = loader.writers.of(&write) else {
             return Box::pin(write.update()).await;
         };
-        let after = Box::pin(writer::submit(writer, write, false)).await.decided()?;
+        let submitted = Box::pin(writer::submit(writer, (write, selected), false));
+        let after = submitted.await.decided()?;
         Ok(after.map(|after| match after {
             After::Unread(sends) | After::Exact(_, sends) => sends,
         }))

@@ -10,8 +10,8 @@
 //! hold, and the reply names the statements that failed:
 //!
 //! ```text
-//!   alone     {q: {_id, fields, $expr: conditions}, u: [change]}
-//!   in batch  {q: {_id, fields}, u: [{$set: {_id: conditions and `v` exists ? _id : fail}}, change], upsert: true}
+//!   alone     {q: {_id, fields, $expr: conditions}, u: [{$set: change}]}
+//!   in batch  {q: {_id, fields}, u: [{$set: {_id: conditions and `v` exists ? _id : fail, change}}], upsert: true}
 //! ```
 //!
 //! If the filter matches no document, the upsert applies the pipeline to a new document that consists of `_id` and the
@@ -49,7 +49,7 @@ use super::{
     raw_writes::update,
     scheduling::is_unhurried,
     shared_writes::{MAX_BYTES, WriteBatchers},
-    statement::{Conjuncts, REFUSED, element, is_batchable},
+    statement::{REFUSED, Selected, element, selected},
     write_command::Reply,
 };
 use crate::{
@@ -80,15 +80,16 @@ pub(super) struct Writer {
 pub(super) type Writers = WriteBatchers<&'static str, Writer>;
 
 impl Writers {
-    /// The writer of a write's collection, or `None` if the write is sent by itself.
-    pub(super) fn of(&self, write: &Write) -> Option<Arc<Batcher<Writer>>> {
-        if !self.coalesce || !is_batchable(write) {
+    /// The writer of a write's collection, and what the write selects, or `None` if the write is sent by itself.
+    pub(super) fn of(&self, write: &Write) -> Option<(Arc<Batcher<Writer>>, Selected)> {
+        if !self.coalesce {
             return None;
         }
+        let selected = selected(write)?;
         let collection = &write.collection;
         let name = collection.name;
         let writer = |statements| Writer { collection: collection.clone(), statements };
-        Some(self.get(name, name, writer))
+        Some((self.get(name, name, writer), selected))
     }
 }
 
@@ -96,13 +97,13 @@ impl Writers {
 /// after it.
 pub(super) async fn submit(
     writer: Arc<Batcher<Writer>>,
-    write: Write,
+    (write, selected): (Write, Selected),
     wants_after: bool,
 ) -> Outcome<After> {
     let since = Instant::now();
     let name = writer.source().collection.name;
     let span = ItemSpan::new(name, UPDATE);
-    let queued = QueuedWrite { write, wants_after };
+    let queued = QueuedWrite { write, selected, wants_after };
     let answer = if is_unhurried() {
         writer.submit_late(queued, &span).await
     } else {
@@ -135,6 +136,7 @@ pub(super) struct Sent {
 /// A queued write.
 pub(super) struct QueuedWrite {
     write: Write,
+    selected: Selected,
     /// Whether the caller wants the document after the write.
     wants_after: bool,
 }
@@ -161,9 +163,8 @@ fn combined(batch: Vec<Item<Writer>>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::with_capacity(batch.len());
     let mut by_id: HashMap<String, usize> = HashMap::new();
     for item in batch {
-        let id = Conjuncts::of(&item.value.write.filter)
-            .filter(|conjuncts| conjuncts.fields.is_empty())
-            .map(|conjuncts| conjuncts.id.to_owned());
+        let Selected { id, is_combinable } = &item.value.selected;
+        let id = is_combinable.then(|| id.clone());
         let open = id.as_ref().and_then(|id| by_id.get(id)).copied();
         match open.and_then(|position| groups.get_mut(position)) {
             Some(group) if group.len() < MAX_COMBINED => group.push(item),

@@ -2,7 +2,7 @@
 
 use super::{
     super::documents::{CharacterState, Holder, HolderKind, Mark, RoomCopy, STRONGEST},
-    parts::{changed_of, marked_at},
+    parts::changed_of,
 };
 use crate::{flow::Change, mongo::prelude::*};
 
@@ -73,8 +73,16 @@ pub(in super::super) fn undo(holder: &Holder, mark: &Mark) -> Change<()> {
 /// A change that ends a mark. Its guard is that the mark is there.
 fn of_mark(holder: &Holder, mark: &Mark, mut set: Document) -> Change<()> {
     set.insert("marks", without("$marks", "try", &mark.attempt));
+    set.insert("markedAt", marked_at_without(&mark.attempt));
     let rules = [(contains("marks.try", &*mark.attempt), ())];
-    Change::ruled(&*holder.id, rules, changed_of(holder.kind, set)).then([marked_at()])
+    Change::ruled(&*holder.id, rules, changed_of(holder.kind, set))
+}
+
+/// Expression: the time of the oldest mark beside that of a try. A second stage could compute it from the marks that are
+/// left, but MongoDB has less work with one stage.
+fn marked_at_without(attempt: &str) -> Document {
+    let times = map("$marks", choose(element_is("try", attempt), Bson::Null, "$$this.at"));
+    doc! { "$ifNull": [{ "$min": times }, "$$REMOVE"] }
 }
 
 /// The arrays after the end of a try: without the elements whose field `drop` names it, and with `keep` cleared. Beside

@@ -2,6 +2,8 @@
 //! [decision](crate::flow::decision), whose module describes the steps, their guards and why they are safe. This module
 //! makes the statements of these steps.
 
+use std::sync::Arc;
+
 use super::{
     super::{
         documents::{
@@ -50,11 +52,24 @@ pub(super) async fn carry(
     if let Carried::Given(_) = &carried {
         let holders: Vec<_> = parts.iter().map(Moves::receiver).collect();
         spread_soon(app, &holders);
-        let (own, next) = (app.clone(), next.clone());
-        let settle = async move { decision::settle_behind(Moves(&own), &next).await };
-        app.in_background("settling a move", unhurried(settle));
+        settle_soon(app, next);
     }
     Ok(carried)
+}
+
+/// Settles a move behind the reply, with others if writes may share commands.
+fn settle_soon(app: &App, next: &Next) {
+    if app.config().coalesce_writes && next.is_first() {
+        let lot: Arc<decision::Lot<MoveDocument>> = app.shared();
+        let Some(wait) = lot.add(next) else { return };
+        let own = app.clone();
+        let settle = async move { decision::settle_lot(Moves(&own), &lot, wait).await };
+        app.in_background("settling moves", settle);
+        return;
+    }
+    let (own, next) = (app.clone(), next.clone());
+    let settle = async move { decision::settle_behind(Moves(&own), &next).await };
+    app.in_background("settling a move", unhurried(settle));
 }
 
 /// The statements of moves.

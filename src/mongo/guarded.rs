@@ -105,6 +105,18 @@ pub(super) struct Write {
     limit: Option<Duration>,
     /// Whether its command has a number; see [`Guarded::numbered`].
     pub(super) is_numbered: bool,
+    /// The writes like it, and its own key; see [`Guarded::alike`].
+    pub(super) alike: Option<(&'static Alike, String)>,
+}
+
+/// Writes of different documents that one statement makes together. What each of them changes follows from its document and
+/// its key.
+#[derive(Debug)]
+pub struct Alike {
+    /// Its name, by which the writes are grouped.
+    pub name: &'static str,
+    /// The guard, a filter, and the fields that are set, as expressions, of the writes with these keys.
+    pub of: fn(&[Bson]) -> (Document, Document),
 }
 
 impl<T: Stored> Guarded<T> {
@@ -127,6 +139,7 @@ impl<T: Stored> Guarded<T> {
             applied_if: None,
             limit: None,
             is_numbered: false,
+            alike: None,
         };
         Self { write, loader, holds: PhantomData }
     }
@@ -152,6 +165,15 @@ impl<T: Stored> Guarded<T> {
     /// number for all of them.
     pub fn numbered(mut self) -> Self {
         self.write.is_numbered = true;
+        self
+    }
+
+    /// States that the write can share a statement with others that are alike. `key` is in the guard of this write alone. MongoDB
+    /// parses the statement once for all of them, but doesn't tell which of the guards held. So a write that shared a statement
+    /// counts as applied, also if its guard didn't hold. If the statement fails, a write that was applied can count as refused.
+    /// This is for writes after which the caller goes on in the same way in both cases.
+    pub fn alike(mut self, alike: &'static Alike, key: &str) -> Self {
+        self.write.alike = (!self.write.derives).then(|| (alike, key.to_owned()));
         self
     }
 

@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use super::{
     driver::encode,
-    guarded::Write,
+    guarded::{Alike, Write},
     merging::{Merged, set_of},
+    migrations::known,
 };
 
 /// The text that a refused statement fails to convert to a number.
@@ -55,6 +56,23 @@ pub(super) fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<Raw
         append(&mut runs, Run { newest: write.newest, conditions, stages, merged: None });
     }
     encoded(query, runs, derived)
+}
+
+/// The statement of writes of several documents that are alike, each with the `_id` of its document and its key.
+pub(super) fn element_of_alike<'a>(
+    alike: &Alike,
+    newest: i32,
+    writes: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Option<RawDocumentBuf> {
+    let each = writes.map(|(id, key)| (Bson::from(id), Bson::from(key)));
+    let (ids, keys): (Vec<_>, Vec<_>) = each.unzip();
+    let (guard, set) = (alike.of)(&keys);
+    let mut query = doc! { "_id": { "$in": ids } };
+    query.extend(guard);
+    let statement = doc! {
+        "q": known(query, newest), "u": [{ "$set": set }], "multi": true, "hint": "_id_",
+    };
+    encode(&statement).ok()
 }
 
 /// The statement of these runs.
@@ -312,5 +330,26 @@ mod tests {
         let filter = doc! { "_id": "id", "$expr": &two };
         let found = Conjuncts::of(&filter).expect("it can be part of a batch");
         assert_eq!(found.conditions, [&Bson::from(two)]);
+    }
+    #[test]
+    fn writes_that_are_alike_are_one_statement() {
+        let of = |keys: &[Bson]| {
+            let set = doc! { "keys": { "$literal": keys.to_vec() } };
+            (doc! { "marks.key": { "$in": keys.to_vec() } }, set)
+        };
+        let alike = Alike { name: "alike", of };
+        let writes = [("one", "a"), ("two", "a"), ("one", "b")].into_iter();
+        let found = element_of_alike(&alike, 3, writes).expect("it is encoded");
+        let expected = doc! {
+            "q": {
+                "_id": { "$in": ["one", "two", "one"] },
+                "marks.key": { "$in": ["a", "a", "b"] },
+                "v": { "$not": { "$gt": 3 } },
+            },
+            "u": [{ "$set": { "keys": { "$literal": ["a", "a", "b"] } } }],
+            "multi": true,
+            "hint": "_id_",
+        };
+        assert_eq!(found, encode(&expected).expect("it is encoded"));
     }
 }

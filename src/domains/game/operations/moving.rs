@@ -157,6 +157,9 @@ impl Statements for Moves<'_> {
     /// A character comes to a place before the place has it: so the place's next copy reaches it.
     async fn give_all(self, parts: &[Part]) -> Result<Self::Given> {
         let Self(app) = self;
+        if parts.iter().all(Part::is_gold_alone) {
+            return give_gold(app, parts).await;
+        }
         let room = parts.iter().find_map(|part| room_of(part, parts));
         let (room, Some((first, others))) = (room.as_ref(), parts.split_first()) else {
             return Ok(None);
@@ -225,6 +228,22 @@ fn room_of(part: &Part, parts: &[Part]) -> Option<RoomCopy> {
         }
         _ => None,
     })
+}
+
+/// Gives the parts of a move of gold alone, and returns the first character.
+async fn give_gold(app: &App, parts: &[Part]) -> Result<Option<Box<CharacterDocument>>> {
+    let Some((first, others)) = parts.split_first() else { return Ok(None) };
+    let each = others.iter().map(|part| store::give_gold(app, part).held());
+    let first_given = store::give_gold(app, first).then_read();
+    let given = async { tokio::try_join!(first_given, try_join_all(each)) };
+    let (after, _) = batched(given).await?;
+    match after {
+        Some(after) => Ok(Some(Box::new(after))),
+        None => {
+            let found = characters(app).get_settled(&first.found.holder().id).await?;
+            Ok(found.map(Box::new))
+        }
+    }
 }
 
 /// Gives the first part, and returns it if it is a character that lives on.

@@ -236,6 +236,15 @@ impl Part {
         Change::ruled_and_guarded(holder.id, guard, rules, changed_of(holder.kind, set))
     }
 
+    /// Whether it is the part of a character that pays or earns gold, and nothing else.
+    pub(in super::super) fn is_gold_alone(&self) -> bool {
+        let Extent { leaving, arriving, players } = self.extent();
+        let Mark { minted, to, changes, begins, ends, .. } = &self.mark;
+        let is_more = leaving || arriving || players || *minted != 0 || to.is_some();
+        let is_changed = changes.is_some() || begins.is_some() || ends.is_some();
+        matches!(self.found, Found::Character(_)) && !is_more && !is_changed
+    }
+
     /// What it changes.
     pub(in super::super) fn extent(&self) -> Extent {
         Extent {

@@ -65,7 +65,9 @@ pub(super) fn element_of_alike<'a>(
     writes: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Option<RawDocumentBuf> {
     let each = writes.map(|(id, key)| (Bson::from(id), Bson::from(key)));
-    let (ids, keys): (Vec<_>, Vec<_>) = each.unzip();
+    let (ids, mut keys): (Vec<_>, Vec<_>) = each.unzip();
+    // Writes of one flow often have one key, and follow each other.
+    keys.dedup();
     let (guard, set) = (alike.of)(&keys);
     let mut query = doc! { "_id": { "$in": ids } };
     query.extend(guard);
@@ -343,10 +345,10 @@ mod tests {
         let expected = doc! {
             "q": {
                 "_id": { "$in": ["one", "two", "one"] },
-                "marks.key": { "$in": ["a", "a", "b"] },
+                "marks.key": { "$in": ["a", "b"] },
                 "v": { "$not": { "$gt": 3 } },
             },
-            "u": [{ "$set": { "keys": { "$literal": ["a", "a", "b"] } } }],
+            "u": [{ "$set": { "keys": { "$literal": ["a", "b"] } } }],
             "multi": true,
             "hint": "_id_",
         };

@@ -1,6 +1,6 @@
 //! Changes of one document as values: the document, the rules with the reason of each refusal, the fields, and the op.
 
-use std::{convert::Infallible, iter};
+use std::{borrow::Borrow, convert::Infallible, iter};
 
 use mongodb::bson::{DateTime, Document, doc};
 
@@ -66,11 +66,11 @@ impl<R> Change<R> {
     /// document that there can be; but MongoDB evaluates them with less work. The rules give the reason of a refusal.
     pub fn ruled_and_guarded(
         id: impl Into<String>,
-        guard: impl IntoIterator<Item = Condition>,
+        guard: impl IntoIterator<Item: Borrow<Condition>>,
         rules: impl IntoIterator<Item = (Condition, R)>,
         set: Document,
     ) -> Self {
-        let guard = all(guard.into_iter().map(|condition| condition.expression()).collect());
+        let guard = all(guard.into_iter().map(|one| one.borrow().expression()).collect());
         Self::guarded(id.into(), guard, Vec::from_iter(rules), set)
     }
 

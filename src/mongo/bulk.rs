@@ -21,7 +21,7 @@ use crate::{config::Concern, error::Error};
 /// Maximum size of the documents of an `insert` and of the elements of an `update`, in bytes. A command is one document of at
 /// most 16 MiB.
 const COMMAND_BYTES: usize = 4 << 20;
-/// `maxTimeMS` of such an `insert`, and of commands with numbers.
+/// `maxTimeMS` of such an `insert`, of an `update` of many documents, and of commands with numbers.
 const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 
 /// Progress of a walk through a collection in the order of `_id`: that of the last document that was visited, if there is one.
@@ -124,6 +124,31 @@ impl<T: Stored> Collection<T> {
         let updated = self.update_many(matching, update).await?;
         let is_full = next.len() >= count as usize;
         Ok((updated, is_full.then_some(Walk(Some(end)))))
+    }
+
+    /// Sets fields to the values of expressions, by one command: of those documents with these `_id`s that the guard matches.
+    /// This is for changes that may be repeated, and of which no caller needs to know whether the guard held.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the documents may have been changed.
+    pub async fn set_each(
+        &self,
+        ids: Vec<String>,
+        guard: Document,
+        fields: Document,
+    ) -> Result<(), Error> {
+        let mut filter = doc! { "_id": { "$in": ids } };
+        filter.extend(guard);
+        let statement = doc! {
+            "q": known(filter, newest(T::UPGRADES)),
+            "u": self.with_derived(vec![doc! { "$set": fields }]),
+            "multi": true,
+            // Otherwise MongoDB compares it with an index on the fields of the guard.
+            "hint": "_id_",
+        };
+        let (collection, statement) = (self.inner(), vec![encode(&statement)?]);
+        let sent = update(&collection, statement, None, Concern::Majority, COMMAND_LIMIT);
+        sent.await?.refused().map(drop)
     }
 
     /// Removes every matching document, and returns their number. This is for removals that may be repeated.

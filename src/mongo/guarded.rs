@@ -18,7 +18,6 @@ use super::{
     lookup::{Fields, Keys, Lookup},
     migrations,
     raw_writes::{self, Modified, update},
-    statement,
     stored::Stored,
     writer::{self, After},
 };
@@ -106,6 +105,18 @@ pub(super) struct Write {
     limit: Option<Duration>,
     /// Whether its command has a number; see [`Guarded::numbered`].
     pub(super) is_numbered: bool,
+    /// The writes like it, and its own key; see [`Guarded::alike`].
+    pub(super) alike: Option<(&'static Alike, String)>,
+}
+
+/// Writes of different documents that one statement makes together. What each of them changes follows from its document and
+/// its key.
+#[derive(Debug)]
+pub struct Alike {
+    /// Its name, by which the writes are grouped.
+    pub name: &'static str,
+    /// The guard, a filter, and the fields that are set, as expressions, of the writes with these keys.
+    pub of: fn(&[Bson]) -> (Document, Document),
 }
 
 impl<T: Stored> Guarded<T> {
@@ -128,6 +139,7 @@ impl<T: Stored> Guarded<T> {
             applied_if: None,
             limit: None,
             is_numbered: false,
+            alike: None,
         };
         Self { write, loader, holds: PhantomData }
     }
@@ -153,6 +165,15 @@ impl<T: Stored> Guarded<T> {
     /// number for all of them.
     pub fn numbered(mut self) -> Self {
         self.write.is_numbered = true;
+        self
+    }
+
+    /// States that the write can share a statement with others that are alike. `key` is in the guard of this write alone. MongoDB
+    /// parses the statement once for all of them, but doesn't tell which of the guards held. So a write that shared a statement
+    /// counts as applied, also if its guard didn't hold. If the statement fails, a write that was applied can count as refused.
+    /// This is for writes after which the caller goes on in the same way in both cases.
+    pub fn alike(mut self, alike: &'static Alike, key: &str) -> Self {
+        self.write.alike = (!self.write.derives).then(|| (alike, key.to_owned()));
         self
     }
 
@@ -184,7 +205,7 @@ impl<T: Stored> Guarded<T> {
     /// # Errors
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn sends_then_read(self) -> Result<Option<(T, Sends)>, Error> {
-        let Some(writer) = self.loader.writers.of(&self.write) else {
+        let Some((writer, selected)) = self.loader.writers.of(&self.write) else {
             let Some((after, sends)) = Box::pin(self.write.find_and_modify()).await? else {
                 return Ok(None);
             };
@@ -192,8 +213,9 @@ impl<T: Stored> Guarded<T> {
         };
         let Self { write, loader, .. } = self;
         let (collection, reads) = (write.collection.name, write.collection.reads);
-        let id = statement::id_of(&write).map(ToOwned::to_owned);
-        let (after, sends) = match Box::pin(writer::submit(writer, write, true)).await.decided()? {
+        let id = selected.id.clone();
+        let submitted = Box::pin(writer::submit(writer, (write, selected), true));
+        let (after, sends) = match submitted.await.decided()? {
             None => return Ok(None),
             Some(After::Exact(after, sends)) => {
                 return Ok(Some((migrations::read(&after)?, sends)));
@@ -203,7 +225,7 @@ impl<T: Stored> Guarded<T> {
                 // As attempts begin with it, so that the reads of both share commands.
                 let fields = Fields::Timed;
                 let lookup = Lookup { collection, reads, keys, fields, majority: true };
-                (loader.read(&lookup, &id.unwrap_or_default()).await?, sends)
+                (loader.read(&lookup, &id).await?, sends)
             }
         };
         let removed = || Error::unavailable("the document was removed after the write");
@@ -235,10 +257,11 @@ impl<T: Stored> Guarded<T> {
     /// The outcome is unknown; see [`Outcome::decided`].
     pub async fn sends(self) -> Result<Option<Sends>, Error> {
         let Self { write, loader, .. } = self;
-        let Some(writer) = loader.writers.of(&write) else {
+        let Some((writer, selected)) = loader.writers.of(&write) else {
             return Box::pin(write.update()).await;
         };
-        let after = Box::pin(writer::submit(writer, write, false)).await.decided()?;
+        let submitted = Box::pin(writer::submit(writer, (write, selected), false));
+        let after = submitted.await.decided()?;
         Ok(after.map(|after| match after {
             After::Unread(sends) | After::Exact(_, sends) => sends,
         }))

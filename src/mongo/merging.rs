@@ -39,13 +39,7 @@ impl<'a> Merged<'a> {
     /// A write by itself, if it can be merged with others.
     pub(super) fn of(conditions: &[&'a Bson], stages: &'a [Document]) -> Option<Self> {
         let [stage] = stages else { return None };
-        let mut operators = stage.iter();
-        let (Some((name, Bson::Document(set))), None) = (operators.next(), operators.next()) else {
-            return None;
-        };
-        if name.as_str() != "$set" {
-            return None;
-        }
+        let set = set_of(stage)?;
         let mut changes = Vec::with_capacity(set.len());
         for (field, value) in set {
             changes.push((field.as_str(), Change::of(field.as_str(), value)?));
@@ -85,13 +79,21 @@ impl<'a> Merged<'a> {
         self.count > 1
     }
 
-    /// The conditions, and the stage that makes the changes.
+    /// The conditions, and the fields that are set.
     pub(super) fn into_parts(self) -> (Vec<&'a Bson>, Document) {
         let changes = self.changes.into_iter();
-        let set: Document =
-            changes.map(|(field, change)| (field.to_owned(), change.value(field))).collect();
-        (self.conditions, doc! { "$set": set })
+        let set = changes.map(|(field, change)| (field.to_owned(), change.value(field))).collect();
+        (self.conditions, set)
     }
+}
+
+/// The fields that a stage sets, if it does nothing else.
+pub(super) fn set_of(stage: &Document) -> Option<&Document> {
+    let mut operators = stage.iter();
+    let (Some((name, Bson::Document(set))), None) = (operators.next(), operators.next()) else {
+        return None;
+    };
+    (name.as_str() == "$set").then_some(set)
 }
 
 impl<'a> Change<'a> {
@@ -212,7 +214,7 @@ mod tests {
         let mut all = merged(&one).expect("it can be merged");
         assert!(all.add(merged(&other).expect("it can be merged")));
         assert!(all.is_several());
-        let (conditions, stage) = all.into_parts();
+        let (conditions, set) = all.into_parts();
         assert_eq!(conditions, [&one.0, &other.0]);
         let holds = [3, 30].map(|seat| doc! { "$literal": { "seat": seat } });
         let expected = doc! {
@@ -221,7 +223,7 @@ mod tests {
             "holds": { "$concatArrays": ["$holds", holds.to_vec()] },
             "taken.30": 1,
         };
-        assert_eq!(stage, doc! { "$set": expected });
+        assert_eq!(set, expected);
     }
 
     #[test]

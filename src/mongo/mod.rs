@@ -56,6 +56,7 @@
 //! - `whole`: reads of whole collections
 //! - [`watch`]: one change stream per collection, any number of subscribers
 //! - [`lazy_document`]: documents that decode only their selected fields
+//! - `deferred`: parts of documents that are decoded when they are needed
 //! - [`raw_bson`]: reads the bytes of stored documents in one pass
 //! - [`indexes`]: declared indexes, and `index_plan`: their comparison with existing ones
 //! - [`shards`]: the shard keys of collections
@@ -78,6 +79,7 @@ pub mod consistency;
 pub mod copies;
 pub mod counts;
 mod decoder;
+mod deferred;
 pub mod derived;
 mod driver;
 pub mod explain;
@@ -133,6 +135,7 @@ pub use appender::Rejected;
 pub use bulk::Walk;
 pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
+pub use deferred::Deferred;
 pub use guarded::{Outcome, Sends};
 pub use loader::Loader;
 pub use placement::{Group, Placement};

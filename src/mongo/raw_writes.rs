@@ -17,8 +17,9 @@ use super::{
 };
 use crate::{config::Concern, error::Error};
 
-/// Sends updates of one document each in one command, with this write concern. `updates` are encoded elements of the command's
-/// array, with the fields `q` and `u`. If filters of these documents are given, the command has a number.
+/// Sends updates in one command, with this write concern. `updates` are encoded elements of the command's array, with the fields
+/// `q` and `u`. Each changes one document, or several if it has `multi`. If filters of the documents are given, the command has
+/// a number; then none has `multi`.
 ///
 /// # Errors
 /// `Unavailable`: some of the updates may have been applied. `Internal`: none of them was.
@@ -30,7 +31,7 @@ pub(super) async fn update(
     limit: Duration,
 ) -> Result<Reply, Error> {
     // The driver's own bulk write requires MongoDB 8.0.
-    let is_single = updates.len() == 1;
+    let is_single = matches!(&*updates, [one] if !one.get_bool("multi").unwrap_or_default());
     let command = WriteCommand::new(collection, "update", doc! { "ordered": false }, limit);
     let batch = Some(Batch { name: cstr!("updates"), documents: updates });
     WriteCommand { batch, concern, numbered, is_single, ..command }.send().await

@@ -1,6 +1,6 @@
 //! Guarded writes as statements of a shared `update`; see `super::writer`.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, slice};
 
 use mongodb::{
     bson::{Bson, Document, RawDocumentBuf, doc},
@@ -8,20 +8,29 @@ use mongodb::{
 };
 use serde::Serialize;
 
-use super::{driver::encode, guarded::Write, merging::Merged};
+use super::{
+    driver::encode,
+    guarded::{Alike, Write},
+    merging::{Merged, set_of},
+    migrations::known,
+};
 
 /// The text that a refused statement fails to convert to a number.
 pub(super) const REFUSED: &str = "docgate:refused:";
 
-/// The `_id` of the document that a write selects, if the write can be part of a batch.
-pub(super) fn id_of(write: &Write) -> Option<&str> {
-    Some(Conjuncts::of(&write.filter)?.id)
+/// What the filter of a write that can be part of a batch selects.
+pub(super) struct Selected {
+    /// The `_id` of the document.
+    pub(super) id: String,
+    /// Whether the write can be combined with others of the document: its filter has no conjuncts beside `_id` and `$expr`.
+    pub(super) is_combinable: bool,
 }
 
-/// Whether a write can be part of a batch; see `super::writer`.
-pub(super) fn is_batchable(write: &Write) -> bool {
-    matches!(write.update, UpdateModifications::Pipeline(_))
-        && Conjuncts::of(&write.filter).is_some()
+/// What a write selects, or `None` if it can't be part of a batch; see `super::writer`.
+pub(super) fn selected(write: &Write) -> Option<Selected> {
+    let UpdateModifications::Pipeline(_) = write.update else { return None };
+    let Conjuncts { id, fields, .. } = Conjuncts::of(&write.filter)?;
+    Some(Selected { id: id.to_owned(), is_combinable: fields.is_empty() })
 }
 
 /// The writes of one document as a statement of a batch, or `None` if they can't be part of one; see `super::writer`.
@@ -47,6 +56,25 @@ pub(super) fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<Raw
         append(&mut runs, Run { newest: write.newest, conditions, stages, merged: None });
     }
     encoded(query, runs, derived)
+}
+
+/// The statement of writes of several documents that are alike, each with the `_id` of its document and its key.
+pub(super) fn element_of_alike<'a>(
+    alike: &Alike,
+    newest: i32,
+    writes: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Option<RawDocumentBuf> {
+    let each = writes.map(|(id, key)| (Bson::from(id), Bson::from(key)));
+    let (ids, mut keys): (Vec<_>, Vec<_>) = each.unzip();
+    // Writes of one flow often have one key, and follow each other.
+    keys.dedup();
+    let (guard, set) = (alike.of)(&keys);
+    let mut query = doc! { "_id": { "$in": ids } };
+    query.extend(guard);
+    let statement = doc! {
+        "q": known(query, newest), "u": [{ "$set": set }], "multi": true, "hint": "_id_",
+    };
+    encode(&statement).ok()
 }
 
 /// The statement of these runs.
@@ -88,22 +116,34 @@ fn append<'a>(runs: &mut Vec<Run<'a>>, next: Run<'a>) {
 }
 
 impl<'a> Run<'a> {
+    /// The stages. The first one checks the conditions. If the first change is a `$set`, that stage makes it too, because
+    /// MongoDB has less work with one stage than with two. MongoDB evaluates the fields of a stage in their order, on the
+    /// document before the stage. So nothing of the change is evaluated unless the conditions hold.
     fn into_stages(self) -> Vec<Stage<'a>> {
-        let (conditions, changes) = match self.merged {
-            Some(merged) => {
-                let (conditions, stage) = merged.into_parts();
-                (conditions, vec![Stage::Merged(stage)])
+        let own =
+            self.stages.split_first().and_then(|(first, rest)| Some((checkable(first)?, rest)));
+        let (conditions, changes, rest) = match (self.merged, own) {
+            (Some(merged), _) => {
+                let (conditions, set) = merged.into_parts();
+                (conditions, Cow::Owned(set), &self.stages[..0])
             }
-            None => (self.conditions, self.stages.iter().map(Stage::Own).collect()),
+            (None, Some((set, rest))) => (self.conditions, Cow::Borrowed(set), rest),
+            (None, None) => (self.conditions, Cow::Owned(Document::new()), self.stages),
         };
         // A document that an upsert would insert has no version.
         let is_known = doc! { "$in": ["$v", (1..=self.newest).collect::<Vec<_>>()] };
         let conditions = conditions.into_iter().map(Cow::Borrowed);
         let all = conditions.chain([Cow::Owned(is_known.into())]).collect();
         let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
-        let check = Check { set: Id { id: Choice { operands: (All { all }, "$_id", fails) } } };
-        [Stage::Check(check)].into_iter().chain(changes).collect()
+        let id = Choice { operands: (All { all }, "$_id", fails) };
+        let check = Stage::Check(Check { set: Checked { id, changes } });
+        [check].into_iter().chain(rest.iter().map(Stage::Own)).collect()
     }
+}
+
+/// The fields that a stage sets, if the stage that checks the conditions can set them.
+fn checkable(stage: &Document) -> Option<&Document> {
+    set_of(stage).filter(|set| !set.keys().any(|field| field.as_str().starts_with("_id")))
 }
 
 /// A statement. It borrows what the writes have: copies of their expressions would cost more than to encode them.
@@ -120,25 +160,25 @@ struct Statement<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Stage<'a> {
-    /// Fails unless the conditions hold.
+    /// Fails unless the conditions hold, and otherwise makes the first change.
     Check(Check<'a>),
     /// A stage of a write.
     Own(&'a Document),
-    /// The changes of several writes.
-    Merged(Document),
 }
 
-/// `{$set: {_id: {$cond: [{$and: conditions}, "$_id", fail]}}}`
+/// `{$set: {_id: {$cond: [{$and: conditions}, "$_id", fail]}, changes}}`
 #[derive(Serialize)]
 struct Check<'a> {
     #[serde(rename = "$set")]
-    set: Id<'a>,
+    set: Checked<'a>,
 }
 
 #[derive(Serialize)]
-struct Id<'a> {
+struct Checked<'a> {
     #[serde(rename = "_id")]
     id: Choice<'a>,
+    #[serde(flatten)]
+    changes: Cow<'a, Document>,
 }
 
 #[derive(Serialize)]
@@ -175,7 +215,7 @@ impl<'a> Conjuncts<'a> {
                         let all: Option<Vec<_>> = all.iter().map(Bson::as_document).collect();
                         filters.extend(all?);
                     }
-                    ("$expr", condition) => conditions.push(condition),
+                    ("$expr", condition) => conditions.extend(operands(condition)),
                     ("_id", id) => ids.push(id.as_str()?),
                     // An upsert would write this value of `v` to its new document.
                     ("v", _) => return None,
@@ -188,6 +228,16 @@ impl<'a> Conjuncts<'a> {
         }
         let id = *ids.first()?;
         ids.iter().all(|other| *other == id).then_some(Self { id, conditions, fields })
+    }
+}
+
+/// The conditions that a condition demands together.
+fn operands(condition: &Bson) -> &[Bson] {
+    match condition.as_document() {
+        Some(operator) if operator.len() == 1 => {
+            operator.get_array("$and").map_or(slice::from_ref(condition), Vec::as_slice)
+        }
+        _ => slice::from_ref(condition),
     }
 }
 
@@ -208,10 +258,12 @@ mod tests {
 
     use super::*;
 
-    /// A check of these conditions as a statement has it.
-    fn check(conditions: Vec<Bson>) -> Document {
+    /// A stage that checks these conditions and sets these fields, as a statement has it.
+    fn check(conditions: Vec<Bson>, changes: Document) -> Document {
         let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
-        doc! { "$set": { "_id": { "$cond": [{ "$and": conditions }, "$_id", fails] } } }
+        let mut set = doc! { "_id": { "$cond": [{ "$and": conditions }, "$_id", fails] } };
+        set.extend(changes);
+        doc! { "$set": set }
     }
 
     #[test]
@@ -238,15 +290,68 @@ mod tests {
             "one": 1_i64, "sum": { "$add": ["$sum", 1_i64, 2] },
             "two": { "$literal": [at, true, Bson::Null] },
         };
-        let [.., [own]] = stages;
         let pipeline = [
-            check(vec![a, b, is_known.clone()]),
-            doc! { "$set": merged },
-            check(vec![c, is_known]),
-            own,
+            check(vec![a, b, is_known.clone()], merged),
+            check(vec![c, is_known], doc! { "three": "$sum" }),
             derived,
         ];
         let expected = doc! { "q": { "_id": "id" }, "u": pipeline.to_vec(), "upsert": true };
+        assert_eq!(found, encode(&expected).expect("it is encoded"));
+    }
+
+    #[test]
+    fn only_fields_that_are_set_are_set_by_the_check() {
+        let set = doc! { "one": 1 };
+        for (stage, own) in [
+            (doc! { "$set": &set }, None),
+            (doc! { "$unset": "one" }, Some(doc! { "$unset": "one" })),
+            (doc! { "$set": { "_id": "id" } }, Some(doc! { "$set": { "_id": "id" } })),
+        ] {
+            let (is_checked, stages) = (own.is_none(), [stage, doc! { "$set": { "two": 2 } }]);
+            let run = Run { newest: 1, conditions: Vec::new(), stages: &stages, merged: None };
+            let found = encoded(doc! { "_id": "id" }, vec![run], None).expect("it is encoded");
+            let is_known = Bson::from(doc! { "$in": ["$v", [1]] });
+            let changes = if is_checked { set.clone() } else { Document::new() };
+            let [_, last] = stages.clone();
+            let pipeline: Vec<_> =
+                [check(vec![is_known], changes)].into_iter().chain(own).chain([last]).collect();
+            let expected = doc! { "q": { "_id": "id" }, "u": pipeline, "upsert": true };
+            assert_eq!(found, encode(&expected).expect("it is encoded"));
+        }
+    }
+
+    #[test]
+    fn conditions_that_are_demanded_together_are_conjuncts() {
+        let (one, two) = (doc! { "$eq": ["$a", 1] }, doc! { "$or": ["$b", "$c"] });
+        let filter = doc! { "$and": [
+            { "_id": "id" },
+            { "$expr": { "$and": [&one, &two] } },
+        ] };
+        let found = Conjuncts::of(&filter).expect("it can be part of a batch");
+        assert_eq!(found.conditions, [&Bson::from(one), &Bson::from(&two)]);
+        let filter = doc! { "_id": "id", "$expr": &two };
+        let found = Conjuncts::of(&filter).expect("it can be part of a batch");
+        assert_eq!(found.conditions, [&Bson::from(two)]);
+    }
+    #[test]
+    fn writes_that_are_alike_are_one_statement() {
+        let of = |keys: &[Bson]| {
+            let set = doc! { "keys": { "$literal": keys.to_vec() } };
+            (doc! { "marks.key": { "$in": keys.to_vec() } }, set)
+        };
+        let alike = Alike { name: "alike", of };
+        let writes = [("one", "a"), ("two", "a"), ("one", "b")].into_iter();
+        let found = element_of_alike(&alike, 3, writes).expect("it is encoded");
+        let expected = doc! {
+            "q": {
+                "_id": { "$in": ["one", "two", "one"] },
+                "marks.key": { "$in": ["a", "b"] },
+                "v": { "$not": { "$gt": 3 } },
+            },
+            "u": [{ "$set": { "keys": { "$literal": ["a", "b"] } } }],
+            "multi": true,
+            "hint": "_id_",
+        };
         assert_eq!(found, encode(&expected).expect("it is encoded"));
     }
 }

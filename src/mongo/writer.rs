@@ -10,8 +10,8 @@
 //! hold, and the reply names the statements that failed:
 //!
 //! ```text
-//!   alone     {q: {_id, fields, $expr: conditions}, u: [change]}
-//!   in batch  {q: {_id, fields}, u: [{$set: {_id: conditions and `v` exists ? _id : fail}}, change], upsert: true}
+//!   alone     {q: {_id, fields, $expr: conditions}, u: [{$set: change}]}
+//!   in batch  {q: {_id, fields}, u: [{$set: {_id: conditions and `v` exists ? _id : fail, change}}], upsert: true}
 //! ```
 //!
 //! If the filter matches no document, the upsert applies the pipeline to a new document that consists of `_id` and the
@@ -26,9 +26,14 @@
 //!
 //! Writes of one document whose guards consist of `$expr` are combined into one statement, up to [`MAX_COMBINED`]. So
 //! MongoDB writes a document that many callers change only once for all of them. The stages of the writes follow each
-//! other, so each condition sees the changes before it; writes that don't depend on each other share two stages
+//! other, so each condition sees the changes before it; writes that don't depend on each other share one stage
 //! (`super::merging`). If one condition fails, none of the changes is applied, and each write is sent again as its own
 //! statement. After a command that was sent twice, `applied_if` decides each of the writes instead.
+//!
+//! Writes of different documents that are [alike](super::guarded::Guarded::alike) are combined into one statement as well. Its
+//! filter selects all of their documents, and MongoDB parses it once. It doesn't tell which of the guards held, so each of the
+//! writes counts as applied. If the statement fails, each write is sent again as its own statement. A command with a number
+//! has no such statement: MongoDB doesn't permit that.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -44,12 +49,12 @@ use super::{
     batcher::{Batcher, Item, Source},
     driver::{DUPLICATE_KEY, Raw},
     faults::FailedWrite,
-    guarded::{Outcome, Sends, Write},
+    guarded::{Alike, Outcome, Sends, Write},
     observe::{self, SharedCommand},
     raw_writes::update,
     scheduling::is_unhurried,
     shared_writes::{MAX_BYTES, WriteBatchers},
-    statement::{Conjuncts, REFUSED, element, is_batchable},
+    statement::{REFUSED, Selected, element, element_of_alike, selected},
     write_command::Reply,
 };
 use crate::{
@@ -80,15 +85,16 @@ pub(super) struct Writer {
 pub(super) type Writers = WriteBatchers<&'static str, Writer>;
 
 impl Writers {
-    /// The writer of a write's collection, or `None` if the write is sent by itself.
-    pub(super) fn of(&self, write: &Write) -> Option<Arc<Batcher<Writer>>> {
-        if !self.coalesce || !is_batchable(write) {
+    /// The writer of a write's collection, and what the write selects, or `None` if the write is sent by itself.
+    pub(super) fn of(&self, write: &Write) -> Option<(Arc<Batcher<Writer>>, Selected)> {
+        if !self.coalesce {
             return None;
         }
+        let selected = selected(write)?;
         let collection = &write.collection;
         let name = collection.name;
         let writer = |statements| Writer { collection: collection.clone(), statements };
-        Some(self.get(name, name, writer))
+        Some((self.get(name, name, writer), selected))
     }
 }
 
@@ -96,13 +102,13 @@ impl Writers {
 /// after it.
 pub(super) async fn submit(
     writer: Arc<Batcher<Writer>>,
-    write: Write,
+    (write, selected): (Write, Selected),
     wants_after: bool,
 ) -> Outcome<After> {
     let since = Instant::now();
     let name = writer.source().collection.name;
     let span = ItemSpan::new(name, UPDATE);
-    let queued = QueuedWrite { write, wants_after };
+    let queued = QueuedWrite { write, selected, wants_after };
     let answer = if is_unhurried() {
         writer.submit_late(queued, &span).await
     } else {
@@ -135,6 +141,7 @@ pub(super) struct Sent {
 /// A queued write.
 pub(super) struct QueuedWrite {
     write: Write,
+    selected: Selected,
     /// Whether the caller wants the document after the write.
     wants_after: bool,
 }
@@ -156,26 +163,61 @@ impl QueuedWrite {
 /// Writes that are one statement of a batch.
 type Group = Vec<Item<Writer>>;
 
+/// What writes that are combined into one statement have in common.
+#[derive(PartialEq, Eq, Hash)]
+enum Common {
+    /// The `_id` of their document.
+    Document(String),
+    /// The name of what they are alike in.
+    Alike(&'static str),
+}
+
 /// Groups the writes that are combined into one statement.
 fn combined(batch: Vec<Item<Writer>>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::with_capacity(batch.len());
-    let mut by_id: HashMap<String, usize> = HashMap::new();
-    for item in batch {
-        let id = Conjuncts::of(&item.value.write.filter)
-            .filter(|conjuncts| conjuncts.fields.is_empty())
-            .map(|conjuncts| conjuncts.id.to_owned());
-        let open = id.as_ref().and_then(|id| by_id.get(id)).copied();
-        match open.and_then(|position| groups.get_mut(position)) {
+    let mut open: HashMap<Common, usize> = HashMap::new();
+    let is_numbered = batch.iter().any(|item| item.value.write.is_numbered);
+    for mut item in batch {
+        let QueuedWrite { write, selected, .. } = &mut item.value;
+        if is_numbered {
+            write.alike = None;
+        }
+        let common = match &write.alike {
+            Some((alike, _)) => Some(Common::Alike(alike.name)),
+            None => selected.is_combinable.then(|| Common::Document(selected.id.clone())),
+        };
+        let last = common.as_ref().and_then(|common| open.get(common)).copied();
+        match last.and_then(|position| groups.get_mut(position)) {
             Some(group) if group.len() < MAX_COMBINED => group.push(item),
             _ => {
-                if let Some(id) = id {
-                    by_id.insert(id, groups.len());
+                if let Some(common) = common {
+                    open.insert(common, groups.len());
                 }
                 groups.push(vec![item]);
             }
         }
     }
     groups
+}
+
+/// What the writes of a group are alike in, if they are of several documents.
+fn alike(group: &[Item<Writer>]) -> Option<&'static Alike> {
+    match group {
+        [first, _, ..] => first.value.write.alike.as_ref().map(|(alike, _)| *alike),
+        _ => None,
+    }
+}
+
+/// The statement of a group, or `None` if it can't be part of a command with others.
+fn statement(group: &[Item<Writer>]) -> Option<RawDocumentBuf> {
+    let (Some(alike), [first, ..]) = (alike(group), group) else {
+        return element(group.iter().map(|item| &item.value.write));
+    };
+    let writes = group.iter().filter_map(|item| {
+        let (_, key) = item.value.write.alike.as_ref()?;
+        Some((&*item.value.selected.id, &**key))
+    });
+    element_of_alike(alike, first.value.write.newest, writes)
 }
 
 impl Source for Writer {
@@ -218,7 +260,7 @@ impl Writer {
     async fn send_all(&self, groups: Vec<Group>) -> Vec<Group> {
         let (mut part, mut bytes, mut failed) = (Vec::new(), 0, Vec::new());
         for group in groups {
-            let Some(element) = element(group.iter().map(|item| &item.value.write)) else {
+            let Some(element) = statement(&group) else {
                 failed.push(group);
                 continue;
             };
@@ -249,7 +291,7 @@ impl Writer {
         // Callers decide by the outcome.
         let concern = Concern::Majority;
         let reply = update(&self.collection, elements, numbered, concern, limit).await;
-        let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, groups.len()));
+        let mut outcomes = reply.and_then(|reply| Outcomes::of(&reply, &groups));
         let (mut failed, mut uncertain) = (Vec::new(), Vec::new());
         for (position, group) in groups.into_iter().enumerate() {
             let outcome = match &mut outcomes {
@@ -326,10 +368,18 @@ struct Outcomes {
 }
 
 impl Outcomes {
-    /// Reads the reply to a batch of `count` statements.
-    fn of(reply: &Reply, count: usize) -> Result<Self, Error> {
+    /// Reads the reply to a batch of the statements of these groups.
+    fn of(reply: &Reply, groups: &[Group]) -> Result<Self, Error> {
         let failed = reply.failed()?;
-        if reply.upserted() > 0 || reply.matched()? + failed.len() != count {
+        // A statement for several documents matches any number of them.
+        let is_single =
+            |position: &usize| groups.get(*position).is_some_and(|all| alike(all).is_none());
+        let single = (0..groups.len()).filter(is_single).count();
+        let answered =
+            reply.matched()? + failed.iter().filter(|one| is_single(&one.position)).count();
+        let is_complete =
+            if single == groups.len() { answered == single } else { answered >= single };
+        if reply.upserted() > 0 || !is_complete {
             return Err(Error::unavailable("the reply doesn't account for every statement"));
         }
         let failed = failed.into_iter().map(|failed| (failed.position, failed)).collect();

@@ -1,5 +1,6 @@
 //! Guarded writes that share commands: each has the outcome that it has by itself.
 
+mod alike;
 mod fates;
 mod reference;
 mod shared;

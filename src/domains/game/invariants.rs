@@ -11,7 +11,11 @@ use super::{
     },
     store,
 };
-use crate::{app::App, error::Result, invariants::Report};
+use crate::{
+    app::App,
+    error::{Error, Result},
+    invariants::Report,
+};
 
 /// What is known of the world.
 #[derive(Default)]
@@ -99,7 +103,7 @@ impl World {
         self.surplus += gold - minted;
     }
 
-    fn enter_character(&mut self, character: &CharacterDocument) {
+    fn enter_character(&mut self, character: &CharacterDocument) -> Result<()> {
         let holder = format!("character {:?}", character.id);
         let marks = (&*character.marks, character.marked_at);
         self.enter_marks(&holder, tries(&character.inventory), marks);
@@ -108,14 +112,16 @@ impl World {
         let is_gone = marks.clone().any(|mark| mark.ends == Some(true));
         let is_unborn = character.state == CharacterState::Arriving && marks.clone().count() == 0;
         if is_gone || is_unborn {
-            return;
+            return Ok(());
         }
         let CharacterDocument { id, place, .. } = character;
+        let version = character.room.get()?.version;
         let place = marks.find_map(|mark| mark.to.as_ref()).unwrap_or(place).clone();
-        self.copies.push((id.clone(), place.clone(), character.room.version));
+        self.copies.push((id.clone(), place.clone(), version));
         self.at.insert(id.clone(), place);
         self.enter_things(&holder, &character.inventory, false);
         self.enter_gold(&holder, character.gold, character.minted, &character.marks);
+        Ok(())
     }
 
     fn enter_place(&mut self, place: &PlaceDocument) {
@@ -179,7 +185,16 @@ pub(super) async fn check(app: &App, report: &mut Report) -> Result<()> {
     })
     .await?;
     store::for_each(app, |place: PlaceDocument| world.enter_place(&place)).await?;
-    store::for_each(app, |character: CharacterDocument| world.enter_character(&character)).await?;
+    let mut unreadable = None;
+    store::for_each(app, |character: CharacterDocument| {
+        if let Err(error) = world.enter_character(&character) {
+            let id = &character.id;
+            let error = format!("the room of character {id:?} can't be decoded: {error:?}");
+            unreadable.get_or_insert(Error::internal(error));
+        }
+    })
+    .await?;
+    unreadable.map_or(Ok(()), Err)?;
     let lost = world.lost();
     let outdated = world.outdated();
     let surplus = if world.surplus == 0 { Vec::new() } else { vec![world.surplus.to_string()] };

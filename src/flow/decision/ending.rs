@@ -1,6 +1,14 @@
 //! The end of flows with a decision: by the attempt that decided, by a repeat, or by the sweep.
 
-use mongodb::bson::{DateTime, doc};
+use std::{
+    marker::PhantomData,
+    mem,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use mongodb::bson::{DateTime, Document, doc};
+use tokio::time::sleep;
 
 use super::{Decided, Next, Statements};
 use crate::{
@@ -11,6 +19,10 @@ use crate::{
 
 /// Number of decisions that one command of the sweep reads.
 const SWEPT: i64 = 500;
+/// Number of decisions of a lot that are settled without waiting for more.
+const LOT: usize = 500;
+/// How long a lot waits for more decisions.
+const LOT_WAIT: Duration = Duration::from_millis(100);
 /// Stored `state` of a void decision.
 const VOID: &str = "VOID";
 
@@ -31,6 +43,55 @@ pub async fn settle_behind<S: Statements>(room: S, next: &Next) -> Result<(), Er
         remember_void(room, &next.after, attempt.now()).await?;
     }
     settle(room, &next.id).held().await.map(drop)
+}
+
+/// Decisions of which everything is given, and which one command is going to settle. If the gateway is killed before, the
+/// sweep settles them.
+#[derive(Debug)]
+pub struct Lot<D> {
+    ids: Mutex<Vec<String>>,
+    of: PhantomData<fn() -> D>,
+}
+
+impl<D> Default for Lot<D> {
+    fn default() -> Self {
+        Self { ids: Mutex::default(), of: PhantomData }
+    }
+}
+
+impl<D> Lot<D> {
+    /// Adds the decision of the attempt that made it. Returns the time after which the caller has to [settle](settle_lot) the
+    /// lot, or `None` if another caller does it.
+    pub fn add(&self, next: &Next) -> Option<Duration> {
+        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        ids.push(next.id.clone());
+        match ids.len() {
+            1 => Some(LOT_WAIT),
+            LOT => Some(Duration::ZERO),
+            _ => None,
+        }
+    }
+
+    fn take(&self) -> Vec<String> {
+        mem::take(&mut self.ids.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Settles the decisions of a lot after this time, by one command.
+///
+/// # Errors
+/// The outcome is unknown. The sweep settles them.
+pub async fn settle_lot<S: Statements>(
+    room: S,
+    lot: &Lot<S::Decision>,
+    wait: Duration,
+) -> Result<(), Error> {
+    sleep(wait).await;
+    let ids = lot.take();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    room.decisions().set_each(ids, is_open(), settled(room)).await
 }
 
 /// Gives what isn't given yet of a committed decision, and settles it.
@@ -113,9 +174,20 @@ async fn resolve<S: Statements>(
 
 /// Notes that everything of a decision is given. It is removed when its idempotency key is forgotten.
 fn settle<S: Statements>(room: S, id: &str) -> Guarded<S::Decision> {
+    let mut guard = doc! { "_id": id };
+    guard.extend(is_open());
+    room.decisions().set(guard, settled(room))
+}
+
+/// The guard of a settle.
+fn is_open() -> Document {
+    doc! { "openAt": { "$exists": true } }
+}
+
+/// The fields that a settle sets.
+fn settled<S: Statements>(room: S) -> Document {
     let expires = doc! { "$add": ["$$NOW", millis(room.bounds().ops)] };
-    let set = doc! { "openAt": "$$REMOVE", "expiresAt": expires };
-    room.decisions().set(doc! { "_id": id, "openAt": { "$exists": true } }, set)
+    doc! { "openAt": "$$REMOVE", "expiresAt": expires }
 }
 
 /// Decides that no try is committed. Refused if it is decided already.

@@ -19,15 +19,18 @@
 //! The op can then be repeated under the next id. The void decisions of an op are remembered longer than its committed one:
 //! otherwise a repeat would find the first id free.
 //!
-//! A room states what is taken, given and undone ([`Statements`]), and calls [`known`], [`carry`], [`settle_behind`] and
-//! [`finish`]; its sweep calls [`sweep`] and [`resolve_each`].
+//! Nobody waits for the settle. So decisions of several attempts are settled by one command ([`Lot`]), unless there were void
+//! ones before, which have to be remembered first ([`settle_behind`]).
+//!
+//! A room states what is taken, given and undone ([`Statements`]), and calls [`known`], [`carry`], [`settle_lot`],
+//! [`settle_behind`] and [`finish`]; its sweep calls [`sweep`] and [`resolve_each`].
 
 mod ending;
 mod trying;
 
 use mongodb::bson::DateTime;
 
-pub use ending::{finish, resolve_each, settle_behind, sweep};
+pub use ending::{Lot, finish, resolve_each, settle_behind, settle_lot, sweep};
 pub use trying::{carry, known};
 
 use super::{Attempt, Bounds, Op};
@@ -170,6 +173,13 @@ pub struct Next {
     pub id: String,
     /// Ids of the op's decisions before, which are void.
     after: Vec<String>,
+}
+
+impl Next {
+    /// Whether the op has no void decisions.
+    pub fn is_first(&self) -> bool {
+        self.after.is_empty()
+    }
 }
 
 /// What became of an attempt.

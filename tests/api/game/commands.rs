@@ -1,11 +1,12 @@
 //! The commands of a gift and of picking something up.
 
+use futures_util::future::join_all;
 use serde_json::json;
 
 use super::{arrows, cuts::Scene, endow, mint};
 use crate::{
     commands::sends_only,
-    support::{Gateway, settled},
+    support::{Gateway, cuts, proxy::Seen, settled},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -65,4 +66,41 @@ async fn the_commands_of_picking_up() {
         "update places",
     ];
     sends_only(&base, pick, &expected).await;
+}
+
+/// Moves that end within a tenth of a second are settled by one command, unless each write has a command of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn gifts_at_once_are_settled_together() {
+    const GIFTS: usize = 20;
+    for coalesces in [true, false] {
+        let base = Gateway::with(|config| config.coalesce_writes = coalesces).await;
+        let scene = Scene::new(&base, 0).await;
+        endow(&base, &scene.one, 50).await;
+        settled(&base).await;
+        let give = async |gateway: &Gateway, number: usize| {
+            let input = json!({ "characterId": scene.one, "toCharacterId": scene.two, "amount": 1,
+                "idempotencyKey": format!("op {number}") });
+            let said = gateway.player(&scene.player).plays("giveGold", input).await;
+            assert_eq!(said["__typename"], "Character", "{said:#}");
+        };
+        let patient = base.patient_sibling().await;
+        let sent = cuts::sent(&patient, async |gateway| {
+            join_all((0..GIFTS).map(|number| give(gateway, number))).await;
+        });
+        let sent = sent.await;
+        let is_settle = |seen: &&Seen| seen.collection == "moves" && seen.command == "update";
+        let settles = sent.iter().filter(is_settle).count();
+        if coalesces {
+            assert!((1..GIFTS / 2).contains(&settles), "{settles}: {sent:#?}");
+        } else {
+            assert_eq!(settles, GIFTS, "{sent:#?}");
+        }
+        for decided in base.stored("moves").await {
+            let is_settled = !decided.contains_key("openAt") && decided.contains_key("expiresAt");
+            assert!(is_settled, "{decided}");
+        }
+        let gold = scene.gold(&base).await;
+        assert_eq!(gold, [json!(30), json!(20), json!(0)]);
+        base.assert_sound().await;
+    }
 }

@@ -234,3 +234,34 @@ async fn a_sweep_that_is_cut_anywhere_finishes_or_undoes_each_move() {
     )
     .await;
 }
+
+/// The sweep finds a document by the time of its oldest mark, also when a younger mark has come and gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_time_of_an_older_mark_stays() {
+    let base = Gateway::with(short_bounds).await;
+    let gateway = base.patient_sibling().await;
+    let scene = Scene::new(&gateway, 0).await;
+    endow(&gateway, &scene.one, 100).await;
+    quiet(&gateway).await;
+    let long_ago = DateTime::from_millis(0);
+    let mark = doc! { "move": "cut", "try": "its try", "at": long_ago, "paid": 30_i64,
+    "earned": 0_i64, "minted": 0_i64 };
+    let one = doc! { "_id": key(&scene.one) };
+    let cut = doc! { "$push": { "marks": mark }, "$set": { "markedAt": long_ago },
+    "$inc": { "gold": -30_i64, "version": 1_i64 } };
+    gateway.raw("characters").update_one(one.clone(), cut).await.expect("marked");
+    let input = json!({ "characterId": scene.one, "toCharacterId": scene.two, "amount": 4 });
+    let said = gateway.player(&scene.player).plays("giveGold", input).await;
+    assert_eq!(said["gold"], 66, "{said:#}");
+    let found = gateway.raw("characters").find_one(one.clone()).await.expect("a read");
+    let found = found.expect("the character");
+    assert_eq!(found.get_datetime("markedAt").ok(), Some(&long_ago), "{found}");
+    assert_eq!(found.get_array("marks").expect("marks").len(), 1, "{found}");
+    quiet(&gateway).await;
+    base.sweep().await;
+    let found = gateway.raw("characters").find_one(one).await.expect("a read");
+    let found = found.expect("the character");
+    assert!(!found.contains_key("markedAt"), "{found}");
+    assert_eq!(found.get_i64("gold").ok(), Some(96), "{found}");
+    base.assert_sound().await;
+}

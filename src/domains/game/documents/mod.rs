@@ -50,7 +50,7 @@ document! {
         /// `_id` of the place where it is.
         pub place: String,
         /// Copy of that place.
-        pub room: RoomCopy,
+        pub room: Deferred<RoomCopy>,
         /// The unfinished moves that it takes part in.
         pub marks: Vec<Mark>,
         /// Server time of the oldest mark.

@@ -217,9 +217,9 @@ impl Part {
     }
 
     /// The part of a character's place, by the copy that the character has of it.
-    pub(super) fn of_copied_place(character: &CharacterDocument) -> Self {
-        let (id, things) = (character.place.clone(), character.room.things.clone());
-        Self::of(Found::Copied { id, things })
+    pub(super) fn of_copied_place(character: &CharacterDocument) -> Result<Self> {
+        let (id, things) = (character.place.clone(), character.room.get()?.things.clone());
+        Ok(Self::of(Found::Copied { id, things }))
     }
 
     /// A thing leaves, with all that it contains. Returns what arrives at the receiver. `new_id` is the id of the pieces if

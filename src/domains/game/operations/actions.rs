@@ -52,7 +52,8 @@ pub(super) async fn take_up<U: Refuses>(
         let things = from.hands_out(wanted, cx.ids().random())?;
         Ok::<_, Why>((from, things))
     };
-    let copied = by_copy.then(|| hands_out(Part::of_copied_place(&character)).ok()).flatten();
+    let from = by_copy.then(|| Part::of_copied_place(&character)).transpose()?;
+    let copied = from.and_then(|from| hands_out(from).ok());
     let (from, things) = match copied {
         Some(planned) => planned,
         None => hands_out(Part::of_place(place_of(&cx, &character).await?))?,

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     graphql::prelude::*,
     mongo::{
-        Version,
+        Deferred, Version,
         condition::{has_element, has_room, is},
     },
 };
@@ -43,7 +43,7 @@ pub(in super::super) struct Birth<'a> {
 impl Birth<'_> {
     /// The character, which isn't seen yet. Its `_id` is that of the op, whichever of the op's moves is committed: so no two
     /// calls of an op create two characters, however long ago the first one was made.
-    fn character(self, op: &Op, attempt: &Attempt, room: RoomCopy) -> CharacterDocument {
+    fn character(self, op: &Op, attempt: &Attempt, room: Deferred<RoomCopy>) -> CharacterDocument {
         let Self { owner, name, class, intrinsics, gold, place, inventory } = self;
         let health = i64::from(BASE + PER_POINT * intrinsics.constitution);
         let mana = i64::from(BASE + PER_POINT * intrinsics.intelligence);
@@ -124,9 +124,10 @@ pub(in super::super) async fn bear<'a>(
         let no_place = || Why::from(NotFound::of(NodeKind::PLACE, birth.place));
         let place = place.ok_or_else(no_place)?;
         let mut room = RoomCopy::of(&place);
-        let born = birth.character(op, &attempt, room.clone());
+        let born = birth.character(op, &attempt, Deferred::of(room.clone())?);
         let player = PlayerEntry::of(&born);
         room.players.push(player.clone());
+        let room = Deferred::of(room)?;
 
         let mut newborn = Part::of(Found::Newborn(Box::new(CharacterDocument { room, ..born })));
         newborn.mark.begins = Some(true);

@@ -68,8 +68,12 @@ fn until_turn(now: Duration) -> Duration {
 /// Brings the copies of the places among the holders up to date, behind the reply. Changes that follow each other soon
 /// are copied together.
 pub(super) fn spread_soon(app: &App, holders: &[Holder]) {
+    let mut places = holders.iter().filter(|holder| holder.kind == HolderKind::Place).peekable();
+    if places.peek().is_none() {
+        return;
+    }
     let shared: Arc<Spreading> = app.shared();
-    for holder in holders.iter().filter(|holder| holder.kind == HolderKind::Place) {
+    for holder in places {
         let place = holder.id.clone();
         let is_running = shared.with(|all| {
             let is_known = all.contains_key(&place);

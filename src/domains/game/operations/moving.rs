@@ -2,6 +2,8 @@
 //! [decision](crate::flow::decision), whose module describes the steps, their guards and why they are safe. This module
 //! makes the statements of these steps.
 
+use std::sync::Arc;
+
 use super::{
     super::{
         documents::{
@@ -50,11 +52,24 @@ pub(super) async fn carry(
     if let Carried::Given(_) = &carried {
         let holders: Vec<_> = parts.iter().map(Moves::receiver).collect();
         spread_soon(app, &holders);
-        let (own, next) = (app.clone(), next.clone());
-        let settle = async move { decision::settle_behind(Moves(&own), &next).await };
-        app.in_background("settling a move", unhurried(settle));
+        settle_soon(app, next);
     }
     Ok(carried)
+}
+
+/// Settles a move behind the reply, with others if writes may share commands.
+fn settle_soon(app: &App, next: &Next) {
+    if app.config().coalesce_writes && next.is_first() {
+        let lot: Arc<decision::Lot<MoveDocument>> = app.shared();
+        let Some(wait) = lot.add(next) else { return };
+        let own = app.clone();
+        let settle = async move { decision::settle_lot(Moves(&own), &lot, wait).await };
+        app.in_background("settling moves", settle);
+        return;
+    }
+    let (own, next) = (app.clone(), next.clone());
+    let settle = async move { decision::settle_behind(Moves(&own), &next).await };
+    app.in_background("settling a move", unhurried(settle));
 }
 
 /// The statements of moves.
@@ -142,6 +157,9 @@ impl Statements for Moves<'_> {
     /// A character comes to a place before the place has it: so the place's next copy reaches it.
     async fn give_all(self, parts: &[Part]) -> Result<Self::Given> {
         let Self(app) = self;
+        if parts.iter().all(Part::is_gold_alone) {
+            return give_gold(app, parts).await;
+        }
         let room = parts.iter().find_map(|part| room_of(part, parts));
         let (room, Some((first, others))) = (room.as_ref(), parts.split_first()) else {
             return Ok(None);
@@ -210,6 +228,22 @@ fn room_of(part: &Part, parts: &[Part]) -> Option<RoomCopy> {
         }
         _ => None,
     })
+}
+
+/// Gives the parts of a move of gold alone, and returns the first character.
+async fn give_gold(app: &App, parts: &[Part]) -> Result<Option<Box<CharacterDocument>>> {
+    let Some((first, others)) = parts.split_first() else { return Ok(None) };
+    let each = others.iter().map(|part| store::give_gold(app, part).held());
+    let first_given = store::give_gold(app, first).then_read();
+    let given = async { tokio::try_join!(first_given, try_join_all(each)) };
+    let (after, _) = batched(given).await?;
+    match after {
+        Some(after) => Ok(Some(Box::new(after))),
+        None => {
+            let found = characters(app).get_settled(&first.found.holder().id).await?;
+            Ok(found.map(Box::new))
+        }
+    }
 }
 
 /// Gives the first part, and returns it if it is a character that lives on.

@@ -1,10 +1,17 @@
 //! Writes that end the part of one document in a move. They give what was taken, or undo the taking.
 
 use super::{
-    super::documents::{CharacterState, Holder, HolderKind, Mark, RoomCopy, STRONGEST},
-    parts::{changed_of, marked_at},
+    super::documents::{
+        CharacterDocument, CharacterState, Holder, HolderKind, Mark, RoomCopy, STRONGEST,
+    },
+    characters,
+    parts::{Part, changed_of},
 };
-use crate::{flow::Change, mongo::prelude::*};
+use crate::{
+    app::App,
+    flow::Change,
+    mongo::{guarded::Alike, prelude::*},
+};
 
 /// What a part of a move changes in the arrays of its document. The mark doesn't tell it, so only the attempt that has taken
 /// the part knows it. MongoDB then evaluates nothing of the other arrays.
@@ -60,6 +67,27 @@ pub(in super::super) fn give(
     of_mark(holder, mark, set)
 }
 
+/// Gives the part of a committed move of gold alone. Gifts of several moves share a statement: what each of them gives is in
+/// its mark. Whether the mark was there makes no difference, as a mark is removed only by what it promises.
+pub(in super::super) fn give_gold(app: &App, part: &Part) -> Guarded<CharacterDocument> {
+    static GIFTS: Alike = Alike { name: "gifts of gold", of: gifts_of_gold };
+    let change = give(&part.found.holder(), &part.mark, None, part.extent());
+    characters(app).change(change).alike(&GIFTS, &part.mark.attempt)
+}
+
+/// The guard of gifts of gold under these tries, and the fields that they set.
+fn gifts_of_gold(tries: &[Bson]) -> (Document, Document) {
+    let is_own = || doc! { "$in": ["$$this.try", literal(tries.to_vec())] };
+    let earned = map("$marks", choose(is_own(), "$$this.earned", 0));
+    let set = doc! {
+        "gold": { "$add": ["$gold", { "$sum": earned }] },
+        "marks": filter("$marks", not(is_own())),
+        "markedAt": oldest_mark_but(is_own()),
+    };
+    let guard = doc! { "marks.try": { "$in": tries.to_vec() } };
+    (guard, changed_of(HolderKind::Character, set))
+}
+
 /// Undoes what was taken under the mark of a try that is never committed.
 pub(in super::super) fn undo(holder: &Holder, mark: &Mark) -> Change<()> {
     let mut set = settled(holder.kind, mark, ("arriving", true), ("leaving", true), Extent::ANY);
@@ -73,8 +101,16 @@ pub(in super::super) fn undo(holder: &Holder, mark: &Mark) -> Change<()> {
 /// A change that ends a mark. Its guard is that the mark is there.
 fn of_mark(holder: &Holder, mark: &Mark, mut set: Document) -> Change<()> {
     set.insert("marks", without("$marks", "try", &mark.attempt));
+    set.insert("markedAt", oldest_mark_but(element_is("try", &*mark.attempt)));
     let rules = [(contains("marks.try", &*mark.attempt), ())];
-    Change::ruled(&*holder.id, rules, changed_of(holder.kind, set)).then([marked_at()])
+    Change::ruled(&*holder.id, rules, changed_of(holder.kind, set))
+}
+
+/// Expression: the time of the oldest mark beside those for which the condition holds. A second stage could compute it from
+/// the marks that are left, but MongoDB has less work with one stage.
+fn oldest_mark_but(is_own: Document) -> Document {
+    let times = map("$marks", choose(is_own, Bson::Null, "$$this.at"));
+    doc! { "$ifNull": [{ "$min": times }, "$$REMOVE"] }
 }
 
 /// The arrays after the end of a try: without the elements whose field `drop` names it, and with `keep` cleared. Beside

@@ -3,7 +3,7 @@
 mod ends;
 mod parts;
 
-pub(super) use ends::{Extent, give, undo};
+pub(super) use ends::{Extent, give, give_gold, undo};
 pub(super) use parts::{Found, Part, Reason, Split, present};
 
 use super::documents::{

@@ -182,7 +182,8 @@ impl Part {
         self.demand(at_least("gold", gold), Reason::NoGold);
     }
 
-    /// Gold comes. With the gold of moves that aren't given or undone yet it must not be too much either.
+    /// Gold comes. With the gold of moves that aren't given or undone yet it must not be too much either. That rule implies
+    /// the first one, as no move takes or brings less than none. The first one gives the reason.
     pub(in super::super) fn earns(&mut self, gold: i64) {
         self.mark.earned = gold;
         self.demand(at_least(LARGEST - gold, "gold"), Reason::TooMuchGold);
@@ -209,7 +210,10 @@ impl Part {
     pub(in super::super) fn take(&self) -> Change<Reason> {
         let attempt = &self.mark.attempt;
         let unmarked = contains("marks.try", &**attempt).negated();
-        let rules = self.rules.iter().cloned().chain([(unmarked, Reason::InTheWay)]);
+        // See `earns`.
+        let needed = self.rules.iter().filter(|(_, reason)| *reason != Reason::TooMuchGold);
+        let guard = needed.map(|(condition, _)| condition).chain([&unmarked]);
+        let rules = self.rules.iter().cloned().chain([(unmarked.clone(), Reason::InTheWay)]);
         let mut set = doc! {
             "marks": append("$marks", vec![self.mark_now()]),
             // None of the marks before is younger.
@@ -229,7 +233,16 @@ impl Part {
         if extent.players {
             set.insert("players", self.players());
         }
-        Change::ruled(holder.id, rules, changed_of(holder.kind, set))
+        Change::ruled_and_guarded(holder.id, guard, rules, changed_of(holder.kind, set))
+    }
+
+    /// Whether it is the part of a character that pays or earns gold, and nothing else.
+    pub(in super::super) fn is_gold_alone(&self) -> bool {
+        let Extent { leaving, arriving, players } = self.extent();
+        let Mark { minted, to, changes, begins, ends, .. } = &self.mark;
+        let is_more = leaving || arriving || players || *minted != 0 || to.is_some();
+        let is_changed = changes.is_some() || begins.is_some() || ends.is_some();
+        matches!(self.found, Found::Character(_)) && !is_more && !is_changed
     }
 
     /// What it changes.
@@ -305,9 +318,4 @@ pub(super) fn changed_of(kind: HolderKind, mut set: Document) -> Document {
         set.insert("pendingAt", doc! { "$ifNull": ["$pendingAt", "$$NOW"] });
     }
     set
-}
-
-/// The stage that computes the time of the oldest mark.
-pub(super) fn marked_at() -> Document {
-    doc! { "$set": { "markedAt": { "$ifNull": [{ "$min": "$marks.at" }, "$$REMOVE"] } } }
 }

@@ -44,7 +44,7 @@ object! {
         /// Gold that it can pay.
         gold: Long = Long(character.gold),
         /// The place where it is, as it was a moment ago.
-        room: Room<'_> = Room { place: &character.place, copy: &character.room },
+        room?: Room<'_> = Room { place: &character.place, copy: character.room.get()? },
         /// What it wears, by the part of the body.
         armor: Vec<WornThing<'_>> = worn(&character.inventory, false),
         /// What it holds, by hand.
@@ -58,8 +58,8 @@ object! {
 
 impl Character {
     /// State that is compared to detect changes.
-    pub(super) fn face(&self) -> (i64, i64) {
-        (self.0.version, self.0.room.version)
+    pub(super) fn face(&self) -> (i64, Option<i64>) {
+        (self.0.version, self.0.room.integer("version").ok())
     }
 }
 

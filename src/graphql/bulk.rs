@@ -20,7 +20,7 @@ pub fn taken<const N: usize>(
 }
 
 /// Declares inputs like [`input!`](crate::graphql::declared::input). The fields take no attributes but their descriptions.
-/// A list of an input with `: Element` can be [parsed with its request](super::many).
+/// A list of an input with `: Element` can be [parsed with its request](crate::graphql::many).
 macro_rules! bulk_input {
     () => {};
     (from_json $name:ident {

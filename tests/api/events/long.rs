@@ -129,6 +129,11 @@ async fn what_takes_no_events_gets_values() {
         let said = (&refused["__typename"], &refused["field"]);
         assert_eq!(said, (&json!("InvalidInput"), &json!("input.events")));
     }
+    // Over a socket the request is a part of the message.
+    let mut socket = gateway.session(service.token.as_deref()).await;
+    socket.subscribe("it", &twice, json!({ "list": many })).await;
+    let answer = socket.next("it").await;
+    assert_eq!(answer["data"]["second"]["count"], MORE + 2, "{answer:#}");
     assert!(analyst(&gateway).run(EVENTS, json!({ "events": many })).await["errors"].is_array());
     gateway.assert_sound().await;
 }

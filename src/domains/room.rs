@@ -17,7 +17,7 @@ use crate::{
     config::Config,
     error::Error,
     flow::Sweep,
-    graphql::interface::OfInterface,
+    graphql::{interface::OfInterface, many::Bulk},
     invariants::Report,
     mongo::{
         Stored, Walk,
@@ -48,6 +48,8 @@ pub struct Room {
     pub descriptions: &'static [OfInterface],
     /// Mutations that increment counters. Without an idempotency key, a repeat may count twice.
     pub counters: &'static [&'static str],
+    /// Lists of inputs that are parsed with their request.
+    pub bulk: &'static [Bulk],
     /// Kinds of documents with a global id.
     pub nodes: &'static [NodeType],
     /// Kinds of documents that can be discussed.
@@ -105,6 +107,7 @@ impl Room {
             extends: &[],
             descriptions: &[],
             counters: &[],
+            bulk: &[],
             nodes: &[],
             discussed: &[],
             illustrated: &[],

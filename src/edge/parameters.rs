@@ -3,12 +3,12 @@
 
 use async_graphql::{Request, Variables};
 use axum::http::{HeaderMap, header::CONTENT_TYPE};
-use memchr::memchr2;
+use memchr::{memchr2, memmem};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{json::Object, variables};
-use crate::error::Error;
+use crate::{domains::ROOMS, error::Error};
 
 /// One request, not yet validated.
 #[derive(Debug, Default, Deserialize)]
@@ -40,12 +40,42 @@ impl Parameters {
         // The first byte is checked, because serde would also deserialise the struct from an array.
         match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{') => {
-                let parameters: Self = json(field, text)?;
+                let parameters = match Self::with_list(text) {
+                    Some(parameters) => parameters,
+                    None => json(field, text)?,
+                };
                 Ok(Self { length: text.len(), ..parameters })
             }
             Some(_) => Err(Error::bad_input(field, "isn't a GraphQL request in JSON")),
             None => Err(Error::bad_input(field, "is empty")),
         }
+    }
+
+    /// Parses one request whose first list among the variables is one of inputs that are [parsed](crate::graphql::many) with
+    /// their request. `None` if it isn't, or if anything is wrong: then the request is parsed like any other.
+    fn with_list(text: &[u8]) -> Option<Self> {
+        if text.len() <= SHORT {
+            return None;
+        }
+        let (name, begin) = first_list(text)?;
+        let mut parsers = ROOMS.iter().flat_map(|room| room.bulk);
+        let list = parsers.find_map(|bulk| bulk.read(text.get(begin..)?, MAX_VALUES))?;
+        let (before, after) = (text.get(..begin)?, text.get(begin + list.length..)?);
+        let (place, place_in_json) = ("\u{1}", r#""\u0001""#);
+        // JSON has no other way to write this character. So nothing after it can be mistaken for it.
+        let is_ambiguous = memmem::find(after, b"u0001").is_some();
+        if is_ambiguous || values(before) + values(after) + list.values > MAX_VALUES {
+            return None;
+        }
+        let rest = [before, place_in_json.as_bytes(), after].concat();
+        let mut parameters: Self = serde_json::from_slice(&rest).ok()?;
+        let variable = parameters.variables.as_mut()?.get_mut(name)?;
+        if *variable != async_graphql::Value::String(place.to_owned()) {
+            // There is another value under this name.
+            return None;
+        }
+        *variable = list.value;
+        Some(parameters)
     }
 
     /// Parses one request from a JSON object.
@@ -124,19 +154,57 @@ fn values(text: &[u8]) -> usize {
         at += 1;
         match byte {
             b',' | b'[' | b'{' => count += 1,
-            b'"' => loop {
-                let rest = text.get(at..).unwrap_or_default();
-                let Some(found) = memchr2(b'"', b'\\', rest) else { return count };
-                let is_end = rest.get(found) == Some(&b'"');
-                at += found + if is_end { 1 } else { 2 };
-                if is_end {
-                    break;
-                }
+            b'"' => match behind_string(text, at) {
+                Some(end) => at = end,
+                None => return count,
             },
             _ => {}
         }
     }
     count
+}
+
+/// The position behind the string that begins before `at`; `None` if it doesn't end.
+fn behind_string(text: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        let rest = text.get(at..)?;
+        let found = memchr2(b'"', b'\\', rest)?;
+        let is_end = rest.get(found) == Some(&b'"');
+        at += found + if is_end { 1 } else { 2 };
+        if is_end {
+            return Some(at);
+        }
+    }
+}
+
+/// The first variable that is a list, by its name in the text and the position of the list. The text may be no valid JSON, and
+/// the name may have escapes.
+fn first_list(text: &[u8]) -> Option<(&str, usize)> {
+    let (mut depth, mut at, mut string) = (0_usize, 0, &[][..]);
+    let mut is_in_variables = false;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' => {
+                let end = behind_string(text, at + 1)?;
+                string = text.get(at + 1..end - 1)?;
+                at = end;
+                continue;
+            }
+            b'[' if depth == 2 && is_in_variables => {
+                return Some((std::str::from_utf8(string).ok()?, at));
+            }
+            b'[' | b'{' => {
+                depth += 1;
+                if depth == 2 {
+                    is_in_variables = *byte == b'{' && string == b"variables";
+                }
+            }
+            b']' | b'}' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        at += 1;
+    }
+    None
 }
 
 fn unreadable(field: &'static str, fault: &serde_json::Error) -> Error {
@@ -238,6 +306,57 @@ mod tests {
             (r#"{"never ends\"#, 1),
         ] {
             assert_eq!(values(text.as_bytes()), count, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_list_of_inputs_is_parsed_with_its_request() {
+        let event = r#"{"host":"h","site":"s","path":"/\u0061","status":200}"#;
+        let events = format!("[{}]", vec![event; 500].join(" , "));
+        for (text, is_parsed) in [
+            (r#"{"query":"q","variables":{"events":$}}"#, true),
+            (
+                r#" {"variables" : { "k":"\"[{","events": $ ,"z":[1,{"a":[]}]} , "query":"a\nb[{"} "#,
+                true,
+            ),
+            (
+                r#"{"extensions":{"a":[[1]]},"variables":{"b":{"c":[{}]},"events":$},"other":[[]]}"#,
+                true,
+            ),
+            (r#"{"variables":{"events":1,"events":$}}"#, true),
+            (r#"{"variables":{"events":"\u0001","events":$}}"#, true),
+            (r#"{"variables":{"events":$,"events":null}}"#, false),
+            (r#"{"variables":{"events":$,"\u0065vents":"\u0001"}}"#, false),
+            (r#"{"variables":{"\u0065vents":$}}"#, false),
+            (r#"{"variables":{"events":$},"query":"\u0001"}"#, false),
+            (r#"{"variables":{"events":[],"more":$}}"#, false),
+            (r#"{"variables":{"input":{"events":$}}}"#, false),
+            (r#"{"variables":[{"events":$}]}"#, false),
+            (r#"{"variables":{"events":null},"events":[$]}"#, false),
+            (r#"{"extensions":{"events":$},"variables":{"events":null}}"#, false),
+            (r#"{"variables":{"events":$},"variables":{}}"#, false),
+            (r#"{"variables":{"events":$}"#, false),
+            (r#"{"variables":{"events":$}} x"#, false),
+            (r#"{"variables":{"events":$,}}"#, false),
+            (r#"{"variables":{"events" $}}"#, false),
+            (r#"{"variables":{"events":$ $}}"#, false),
+        ] {
+            let whole = text.replace('$', &events);
+            let parsed = Parameters::with_list(whole.as_bytes());
+            assert_eq!(parsed.is_some(), is_parsed, "{text}");
+            let Some(parsed) = parsed else { continue };
+            let usual: Parameters = serde_json::from_str(&whole).expect("parameters");
+            let mut variables = parsed.variables.expect("variables");
+            let is_kept = matches!(variables["events"], async_graphql::Value::Binary(_));
+            assert!(is_kept, "{text}");
+            crate::graphql::many::expand(&mut variables, |_, _| false);
+            assert_eq!(variables, usual.variables.expect("variables"), "{text}");
+            assert_eq!(parsed.query, usual.query, "{text}");
+        }
+        let long = format!("[{}]", vec![event; 1_100].join(","));
+        for list in [events.trim_end_matches(']'), &long, &events.replace("200", "\"200\"")] {
+            let text = format!(r#"{{"variables":{{"events":{list}}}}}"#);
+            assert!(Parameters::with_list(text.as_bytes()).is_none());
         }
     }
 }

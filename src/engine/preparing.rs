@@ -17,9 +17,9 @@ use super::{
     document::{Operation, PreparedDocument},
     limits::Limits,
     prepared::PreparedOperation,
-    types::Types,
+    types::{Types, takes},
 };
-use crate::error::Error;
+use crate::{error::Error, graphql::many};
 
 /// Maximum total size of the cached documents in bytes. A parsed document takes many times as much memory.
 const MAX_BYTES: u64 = 512 << 10;
@@ -90,9 +90,16 @@ impl PreparedOperations {
         };
         let found = document.and_then(|document| Some((document.index_of(name)?, document)));
         let Some((index, document)) = found else {
+            many::expand(&mut request.variables, |_, _| false);
             return Ok(Preparation { operation: None, is_known, is_validated: false, cost: 0 });
         };
         let Operation { definition: operation, cost, .. } = &document.operations[index];
+        // The library, which validates what isn't known yet, needs values.
+        many::expand(&mut request.variables, |name, list| {
+            let mut definitions = operation.node.variable_definitions.iter();
+            let declared = definitions.find(|one| one.node.name.node == *name);
+            is_known && declared.is_some_and(|one| takes(&one.node.var_type.node, list))
+        });
         for definition in &operation.node.variable_definitions {
             let VariableDefinition { name, var_type, default_value, .. } = &definition.node;
             if let Some(default) = default_value {
@@ -130,6 +137,9 @@ impl PreparedOperations {
         let is_validated = is_known
             && types.invalid_variable(&operation.node, &request.variables).is_none()
             && !has_null_choice();
+        if !is_validated {
+            many::expand(&mut request.variables, |_, _| false);
+        }
         // The flattened operation may not contain all variables and fragments of the client's document.
         let original = Some(&request.query).filter(|_| is_known && !is_validated);
         let original = original.and_then(|text| PreparedDocument::parse(types, text));

@@ -11,8 +11,9 @@ use async_graphql::{
         ServiceDocument, Type, TypeKind, TypeSystemDefinition, VariableDefinition,
     },
 };
+use bytes::Bytes;
 
-use crate::graphql::scalars;
+use crate::graphql::{many, scalars};
 
 /// Name of the root type of queries.
 pub(super) const QUERY: &str = "Query";
@@ -204,6 +205,7 @@ impl Types {
             (BaseType::List(inner), Value::List(values)) => {
                 values.iter().all(|value| self.is_valid(inner, value))
             }
+            (BaseType::List(_), Value::Binary(list)) => takes(ty, list),
             (BaseType::List(inner), value) => self.is_valid(inner, value),
             // Most values are scalars.
             (BaseType::Named(name), value) if scalars::is_valid(name, value) => true,
@@ -274,6 +276,12 @@ fn input_fields(object: &InputObjectType) -> IndexMap<String, (Type, bool)> {
         (name, (ty, optional))
     });
     fields.collect()
+}
+
+/// Whether a list that was parsed with its request is a value of this type.
+pub(super) fn takes(ty: &Type, list: &Bytes) -> bool {
+    let BaseType::List(element) = &ty.base else { return false };
+    matches!(&element.base, BaseType::Named(name) if many::is_of(list, name))
 }
 
 /// The name of the innermost type.

@@ -20,7 +20,74 @@ pub fn taken<const N: usize>(
 }
 
 /// Declares inputs like [`input!`](crate::graphql::declared::input). The fields take no attributes but their descriptions.
+/// A list of an input with `: Element` can be [parsed with its request](crate::graphql::many).
 macro_rules! bulk_input {
+    () => {};
+    (from_json $name:ident {
+        $( $(#[$field_meta:meta])* pub $field:ident: $type:ty $(where $check:expr)?, )*
+    }) => {
+        const _: () = {
+            use serde::{
+                Deserializer,
+                de::{Error as _, MapAccess, Visitor},
+            };
+            use $crate::graphql::many::{Element, FromJson, Json, Position, given};
+
+            const COUNT: usize = [$( stringify!($field) ),*].len();
+            static NAMES: std::sync::LazyLock<[String; COUNT]> = std::sync::LazyLock::new(|| {
+                [$( stringify!($field) ),*].map($crate::graphql::declared::camel_case)
+            });
+
+            #[allow(non_camel_case_types, reason = "the names of the fields")]
+            enum Field { $( $field, )* }
+
+            struct Fields;
+
+            impl<'de> Visitor<'de> for Fields {
+                type Value = $name;
+
+                fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    formatter.write_str(stringify!($name))
+                }
+
+                fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
+                    $( let mut $field = None; )*
+                    let (names, mut next) = (NAMES.as_slice(), 0);
+                    while let Some(position) = map.next_key_seed(Position { names, next })? {
+                        next = position + 1;
+                        $(
+                            if position == Field::$field as usize {
+                                if $field.is_some() {
+                                    return Err(A::Error::duplicate_field(stringify!($field)));
+                                }
+                                $field = Some(map.next_value::<Json<$type>>()?.0);
+                            }
+                        )*
+                    }
+                    Ok($name { $( $field: given::<_, A::Error>($field, stringify!($field))?, )* })
+                }
+            }
+
+            impl FromJson for $name {
+                fn from_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    deserializer.deserialize_map(Fields)
+                }
+            }
+
+            impl Element for $name {
+                const FIELDS: usize = COUNT;
+            }
+        };
+    };
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident: Element { $($fields:tt)* }
+        $($rest:tt)*
+    ) => {
+        $crate::graphql::bulk::bulk_input! { $(#[$meta])* pub struct $name { $($fields)* } }
+        $crate::graphql::bulk::bulk_input! { from_json $name { $($fields)* } }
+        $crate::graphql::bulk::bulk_input! { $($rest)* }
+    };
     ($(
         $(#[$meta:meta])*
         pub struct $name:ident {

@@ -1,6 +1,6 @@
 //! A write command: how it is encoded, sent, sent once more and answered. `super::raw_writes` has the commands themselves.
 
-use std::{io::Write as _, time::Duration};
+use std::time::Duration;
 
 use mongodb::{
     bson::{Document, RawDocumentBuf, doc, raw::CStr},
@@ -109,10 +109,13 @@ fn with_batch(head: &RawDocumentBuf, batch: Option<&Batch>) -> DriverResult<RawD
     bytes.push(0);
     let array = bytes.len();
     bytes.extend_from_slice(&[0; 4]);
-    for (position, document) in documents.iter().enumerate() {
+    let mut position = b"0".to_vec();
+    for document in documents {
         bytes.push(DOCUMENT);
-        write!(bytes, "{position}\0").map_err(Fault::custom)?;
+        bytes.extend_from_slice(&position);
+        bytes.push(0);
         bytes.extend_from_slice(document.as_bytes());
+        increment(&mut position);
     }
     bytes.push(0);
     let length = i32::try_from(bytes.len() - array).map_err(Fault::custom)?;
@@ -121,6 +124,18 @@ fn with_batch(head: &RawDocumentBuf, batch: Option<&Batch>) -> DriverResult<RawD
     let length = i32::try_from(bytes.len()).map_err(Fault::custom)?;
     bytes[..4].copy_from_slice(&length.to_le_bytes());
     RawDocumentBuf::from_bytes(bytes).map_err(Fault::custom)
+}
+
+/// Adds one to a number in decimal digits. Formatting each number would cost many times as much.
+fn increment(digits: &mut Vec<u8>) {
+    for digit in digits.iter_mut().rev() {
+        if *digit < b'9' {
+            *digit += 1;
+            return;
+        }
+        *digit = b'0';
+    }
+    digits.insert(0, b'1');
 }
 
 /// Sends the command, and once more after a transient error. Returns the reply, and that error if there was

@@ -48,6 +48,7 @@ use super::{
     Room,
     room::{Later, Made, declared, documented, unmet},
 };
+use crate::graphql::many::Bulk;
 pub use documents::{CallDocument, EventDocument, ImportDocument};
 
 /// The room.
@@ -64,6 +65,7 @@ pub const ROOM: Room = Room {
             ),
         ])
     }),
+    bulk: &[Bulk::of::<types::EventInput>()],
     // The collections of months are created at run time.
     documents: &[
         documented::<EventDocument>(),

@@ -7,6 +7,7 @@ use crate::{
     config::Concern,
     graphql::{
         bulk::bulk_input,
+        many::Many,
         prelude::*,
         scalars::{DateTime, int},
     },
@@ -106,7 +107,7 @@ impl EventDurability {
 bulk_input! {
     /// A request that is to be logged. Texts are stored as they are. They may contain every character but control
     /// characters.
-    pub struct EventInput {
+    pub struct EventInput: Element {
         /// Time of the request. It can be up to a minute ahead of the gateway's clock, and can't be older than the time for
         /// which events are kept. Default: the time of the call.
         pub at: Option<DateTime>,
@@ -135,13 +136,18 @@ bulk_input! {
     /// Input of `logEvents`.
     pub struct LogEventsInput {
         /// Events to log, 1 to 1,000, with 8 MiB at most together.
-        pub events: Vec<EventInput> where at_least_one(AT_ONCE),
+        pub events: Many<EventInput> where number,
         /// When to answer. Default: `MAJORITY`, unless the operator sets another one.
         pub durability: Option<EventDurability>,
         /// Idempotency key, 1 to 128 characters. A repeat with the same key logs no event again. It can't be used with
         /// `UNACKNOWLEDGED`.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
+}
+
+/// Checks the number of events. Each of them is checked by itself.
+fn number(field: &str, events: &mut Many<EventInput>) -> Result<(), InvalidInput> {
+    input::at_least_one(field, events, AT_ONCE)
 }
 
 /// An event that wasn't logged.

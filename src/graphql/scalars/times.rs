@@ -17,17 +17,21 @@ const YEARS: RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
 #[serde(transparent)]
 pub struct DateTime(pub bson::DateTime);
 
+impl DateTime {
+    /// The point in time, if `text` is one.
+    pub fn parse_date_time(text: &str) -> Option<Self> {
+        let moment = bson::DateTime::parse_rfc3339_str(text).ok();
+        // With its offset, a time can be in a year that RFC 3339 can't write in UTC.
+        moment.filter(|moment| YEARS.contains(&moment.timestamp_millis())).map(Self)
+    }
+}
+
 /// A point in time in RFC 3339 format. It is sent in UTC with three fractional digits, such as
 /// `2026-11-23T08:05:01.500Z`, so that the texts sort chronologically.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
-        let read = |text: &str| {
-            let moment = bson::DateTime::parse_rfc3339_str(text).ok();
-            // With its offset, a time can be in a year that RFC 3339 can't write in UTC.
-            moment.filter(|moment| YEARS.contains(&moment.timestamp_millis())).map(Self)
-        };
-        of_text(value, read, "a time as in RFC 3339 is expected")
+        of_text(value, Self::parse_date_time, "a time as in RFC 3339 is expected")
     }
 
     fn is_valid(value: &Value) -> bool {

@@ -4,6 +4,7 @@ mod bounds;
 mod cuts;
 mod import;
 mod lists;
+mod long;
 mod months;
 mod repeats;
 

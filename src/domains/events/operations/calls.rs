@@ -64,12 +64,14 @@ impl Call {
     /// Its events as they are stored, and those that are invalid.
     pub(super) fn batch(&self, events: &[EventInput], now: DateTime, times: &Times) -> Batch {
         let (mut months, mut failures, mut bytes) = (ByMonth::new(), Vec::new(), 0);
-        let at = self.at.timestamp_millis();
+        let (at, mut id) = (self.at.timestamp_millis(), String::new());
         for (position, input) in events.iter().enumerate() {
             match input.valid(at, times) {
                 Ok(event) => {
                     let beginning = if input.at.is_some() { &self.timed } else { &self.untimed };
-                    let stored = event.stored(&format!("{beginning}{position:03x}"), now);
+                    id.clone_from(beginning);
+                    add_position(&mut id, position);
+                    let stored = event.stored(&id, now);
                     bytes += stored.as_bytes().len();
                     months.entry(Month::of(event.at)).or_default().push((position, stored));
                 }
@@ -80,6 +82,12 @@ impl Call {
         }
         Batch { months, failures, bytes }
     }
+}
+
+/// Adds the position of an event to the beginning of its id, in three hexadecimal digits.
+fn add_position(id: &mut String, position: usize) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    id.extend([8, 4, 0].map(|shift| char::from(DIGITS[(position >> shift) & 0xf])));
 }
 
 /// The events of a call.
@@ -114,6 +122,20 @@ pub(super) async fn first_call(
             } else {
                 Err(Conflict::other_input().into())
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::AT_ONCE, *};
+
+    #[test]
+    fn ids_end_with_positions() {
+        for position in 0..=AT_ONCE {
+            let mut id = "call".to_owned();
+            add_position(&mut id, position);
+            assert_eq!(id, format!("call{position:03x}"));
         }
     }
 }

@@ -44,6 +44,10 @@ queries! {
         operations::following(cx(context), user, circle, paging(context)?).await?
     },
 
+    /// Users whom the caller blocks, sorted by their subjects.
+    blocked_users(context) by signed_in: Connection<User> =
+        operations::blocked_users(cx(context), paging(context)?).await?,
+
     /// A post. Null if there is none or it isn't visible to the caller.
     post(
         context,

@@ -269,6 +269,37 @@ async fn blocks_are_seen_by_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_user_lists_whom_they_block() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &["ann", "bob", "cid", "dan", "eve"]).await;
+    let query = "query($first: Int, $after: String, $last: Int, $before: String) {
+        blockedUsers(first: $first, after: $after, last: $last, before: $before) {
+        nodes { userId isBlocked }
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }";
+    let blocked = async |subject: &str, page: &str| {
+        let client = gateway.shopper(subject);
+        all_nodes(json!({ page: 2 }), async |page| client.field(query, page).await).await
+    };
+    assert!(blocked("ann", "first").await.is_empty());
+    for of in ["eve", "bob", "dan", "cid"] {
+        does(&gateway, "ann", BLOCK, json!({ "userId": of })).await;
+    }
+    for page in ["first", "last"] {
+        let listed = texts_of(&blocked("ann", page).await, "userId");
+        assert_eq!(listed, ["bob", "cid", "dan", "eve"], "{page}");
+        assert!(blocked("bob", page).await.is_empty());
+    }
+    does(&gateway, "ann", UNBLOCK, json!({ "userId": "cid" })).await;
+    // The erasure of a user removes the profile before it searches the lists of others.
+    gateway.raw("users").delete_one(doc! { "_id": "bob" }).await.expect("removed");
+    for page in ["first", "last"] {
+        assert_eq!(texts_of(&blocked("ann", page).await, "userId"), ["dan", "eve"], "{page}");
+    }
+    let code = gateway.anonymous().error_code(query, json!({})).await;
+    assert_eq!(code, "UNAUTHENTICATED");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_late_copy_of_a_block_or_a_circle_undoes_no_later_change() {
     let base = Gateway::start().await;
     people(&base, &["ann", "bob"]).await;

@@ -12,8 +12,8 @@ pub(super) use celebrities::{
     add as add_marking, begin as begin_marking, decide as decide_mark, mark_again, mark_all,
 };
 pub use circles::{
-    block_user, circle_user, follower_count, followers, following, is_blocked, own_circles,
-    unblock_user, uncircle_user,
+    block_user, blocked_users, circle_user, follower_count, followers, following, is_blocked,
+    own_circles, unblock_user, uncircle_user,
 };
 pub(super) use delivery::{Task, begin as begin_delivery, bring_up_to_date};
 pub use feeds::{incoming, news, wall};

@@ -49,6 +49,16 @@ async fn a_user_is_the_subject_of_the_token() {
     let seen = gateway.shopper("bob").field(USER, json!({ "id": made["id"] })).await;
     assert_eq!((&seen["name"], &seen["circles"]), (&json!("Ann"), &json!([])));
     assert_eq!(gateway.shopper("bob").run(USER, json!({})).await["data"]["user"], Value::Null);
+    let by_subject = "query($id: ID, $userId: ID) { user(id: $id, userId: $userId) { id } }";
+    let (bob, subject) = (gateway.shopper("bob"), json!({ "userId": "auth0|ann" }));
+    assert_eq!(bob.field(by_subject, subject).await["id"], made["id"]);
+    for unknown in ["nobody", "x".repeat(200).as_str()] {
+        assert_eq!(bob.field(by_subject, json!({ "userId": unknown })).await, Value::Null);
+    }
+    for given in [json!({ "userId": "" }), json!({ "id": made["id"], "userId": "auth0|ann" })] {
+        let refused = bob.run(by_subject, given).await;
+        assert_eq!(refused["errors"][0]["extensions"]["field"], "userId", "{refused:#}");
+    }
     let nobody = gateway.anonymous();
     assert_eq!(nobody.error_code(USER, json!({ "id": made["id"] })).await, "UNAUTHENTICATED");
     let node = "query($id: ID!) { node(id: $id) { id } }";

@@ -57,6 +57,24 @@ pub async fn user(cx: Cx<'_>, id: Option<&ID>) -> Result<Option<UserDocument>> {
     user_by_subject(cx, &subject).await
 }
 
+/// A user by global id or by subject, or the caller.
+///
+/// # Errors
+/// `BadInput` that names the argument.
+pub async fn user_named(
+    cx: Cx<'_>,
+    id: Option<&ID>,
+    subject: Option<&ID>,
+) -> Result<Option<UserDocument>> {
+    if subject.is_none() {
+        return user(cx, id).await;
+    }
+    if id.is_some() {
+        return Err(Error::bad_input("userId", "can't be combined with `id`"));
+    }
+    user_by_subject(cx, circles::named(cx, subject)?).await
+}
+
 /// The user with this subject, without those whom they block.
 pub async fn user_by_subject(cx: Cx<'_>, subject: &str) -> Result<Option<UserDocument>> {
     if subject.len() > SUBJECT {

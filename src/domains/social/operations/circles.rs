@@ -14,7 +14,7 @@ use super::{
             UnblockUserInput, UnblockUserResult, UncircleUserInput, UncircleUserResult, User,
         },
     },
-    celebrities, demand_user, user_by_subject,
+    celebrities, demand_user, no_user, user_by_subject,
 };
 use crate::{graphql::prelude::*, join::try_join_all};
 
@@ -127,7 +127,7 @@ where
     U: From<NotFound>,
 {
     let found = users(&cx).get_settled(subject).await?;
-    Ok(found.ok_or_else(|| NotFound::given("user", subject))?)
+    Ok(found.ok_or_else(|| no_user(cx.requester, subject))?)
 }
 
 /// Ends the block of a user by the caller. A repeat changes nothing.

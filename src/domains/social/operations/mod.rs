@@ -99,13 +99,23 @@ pub async fn users_with(
     Ok(page.connection(found, |user| vec![Bson::from(user.id.as_str())], User::from))
 }
 
+/// The refusal that no user has this subject. If it is the caller's, the message tells how to get a profile.
+pub fn no_user(requester: &Requester, subject: &str) -> NotFound {
+    let refusal = NotFound::given("user", subject);
+    if !requester.is(subject) {
+        return refusal;
+    }
+    let message = "you have no profile yet; create it with `createUser`";
+    NotFound { message: message.to_owned(), ..refusal }
+}
+
 /// The user with this subject, or the refusal that there is none.
 async fn demand_user<U: From<NotFound>>(
     cx: Cx<'_>,
     subject: &str,
 ) -> Result<UserDocument, Stop<U>> {
     let found = user_by_subject(cx, subject).await?;
-    Ok(found.ok_or_else(|| NotFound::given("user", subject))?)
+    Ok(found.ok_or_else(|| no_user(cx.requester, subject))?)
 }
 
 /// What a sender has to know of the recipients of a message.
@@ -207,7 +217,7 @@ pub async fn update_profile(
         return Ok(user);
     }
     let found = users(&cx).get_settled(subject).await?;
-    let found = found.ok_or_else(|| NotFound::given("user", subject))?;
+    let found = found.ok_or_else(|| no_user(cx.requester, subject))?;
     // The same call was made before. It is answered even if the asset is gone.
     let is_next =
         version.parse::<i64>().is_ok_and(|version| version.checked_add(1) == Some(found.version));

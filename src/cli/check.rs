@@ -21,10 +21,12 @@ use crate::{
 /// Checks every rule that holds while no flow is in progress (a checkout, a transfer, a move of a
 /// category): stock, carts, orders and money add up, and copies equal their records. It reads whole
 /// collections and changes nothing. While a gateway is busy, or within a minute of a crash, a rule may
-/// be broken temporarily; the sweeps of `serve` finish such flows. A rule that seems to be broken is
-/// looked at again before it is reported: after half a second, and the hits of days and months also after
-/// twice the sum of flow_run_millis, flow_command_millis and flow_skew_millis, 32 seconds by default. stderr
-/// tells so before each pause.
+/// be broken temporarily; the sweeps of `serve` finish such flows.
+///
+/// The command looks at a rule that seems to be broken once more, half a second later. Between two looks at
+/// days of hits that differ from their months it waits for twice the sum of flow_run_millis,
+/// flow_command_millis and flow_skew_millis, 32 seconds with the default settings. It announces each pause
+/// on stderr.
 ///
 /// Warns on stderr of settings that differ among running gateways and must be the same in all.
 ///

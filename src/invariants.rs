@@ -1,15 +1,43 @@
 //! The report of `docgate check`: each room adds its invariants and their violations.
 
-use std::{collections::HashSet, fmt::Display};
+use std::{collections::HashSet, fmt::Display, time::Duration};
+
+/// Where a check or a repair tells people why it takes so long. By default nobody is told.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Progress(Option<fn(&str)>);
+
+impl Progress {
+    /// Each sentence is passed to `tell`.
+    pub fn to(tell: fn(&str)) -> Self {
+        Self(Some(tell))
+    }
+
+    /// Tells that a rule seems to be broken, and is looked at again after a pause.
+    pub fn looks_again(self, rule: &str, violations: usize, pause: Duration) {
+        let Some(tell) = self.0 else { return };
+        let noun = if violations == 1 { "violation" } else { "violations" };
+        let seconds = pause.as_secs_f64();
+        tell(&format!(
+            "{rule}: this seems to be broken ({violations} {noun}); looking again in {seconds} s"
+        ));
+    }
+}
 
 /// Rules and their violations.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Name of each rule, with its violations.
     pub rules: Vec<(String, Vec<String>)>,
+    /// Where the check tells why it takes so long.
+    pub progress: Progress,
 }
 
 impl Report {
+    /// A report without rules.
+    pub fn telling(progress: Progress) -> Self {
+        Self { rules: Vec::new(), progress }
+    }
+
     /// Starts a rule; the following calls of [`Self::broken`] belong to it.
     pub fn rule(&mut self, rule: &str) {
         self.rules.push((rule.to_owned(), Vec::new()));
@@ -39,6 +67,13 @@ impl Report {
             broken.retain(|violation| again.contains(violation));
         }
         self
+    }
+
+    /// Tells of each violated rule that it is looked at again after a pause.
+    pub fn looks_again(&self, pause: Duration) {
+        for (rule, broken) in self.rules.iter().filter(|(_, broken)| !broken.is_empty()) {
+            self.progress.looks_again(rule, broken.len(), pause);
+        }
     }
 
     /// Whether no rule is violated.

@@ -87,7 +87,7 @@ use crate::{
     config::Config,
     error::Error,
     flow::lease::LeaseDocument,
-    invariants::Report,
+    invariants::{Progress, Report},
     mongo::{indexes::Declared, migrations::SchemaVersionDocument},
 };
 
@@ -346,16 +346,18 @@ const SECOND_LOOK: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// `Unavailable`: a read failed.
-pub async fn check(app: &App) -> Result<Report, Error> {
-    let first = check_each(app, switched_on(app.config())).await?;
+pub async fn check(app: &App, progress: Progress) -> Result<Report, Error> {
+    let all = || look(app, switched_on(app.config()), progress);
+    let first = all().await?;
     if first.is_clean() {
         return Ok(first);
     }
+    first.looks_again(SECOND_LOOK);
     tokio::time::sleep(SECOND_LOOK).await;
-    Ok(first.confirmed_by(&check_each(app, switched_on(app.config())).await?))
+    Ok(first.confirmed_by(&all().await?))
 }
 
-/// Checks the invariants of these rooms.
+/// Checks the invariants of these rooms once.
 ///
 /// # Errors
 /// `Unavailable`: a read failed.
@@ -363,7 +365,15 @@ pub async fn check_each(
     app: &App,
     rooms: impl Iterator<Item = &'static Room>,
 ) -> Result<Report, Error> {
-    let mut report = Report::default();
+    look(app, rooms, Progress::default()).await
+}
+
+async fn look(
+    app: &App,
+    rooms: impl Iterator<Item = &'static Room>,
+    progress: Progress,
+) -> Result<Report, Error> {
+    let mut report = Report::telling(progress);
     for room in rooms {
         let Some(check) = room.check else { continue };
         match check(app, &mut report).await {
@@ -381,11 +391,11 @@ pub async fn check_each(
 ///
 /// # Errors
 /// `Unavailable` or `Internal`: it can be repeated.
-pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
+pub async fn repair(app: &App, progress: Progress) -> Result<Vec<String>, Error> {
     let mut repaired = Vec::new();
     for room in switched_on(app.config()) {
         if let Some(repair) = room.repair {
-            repaired.extend(repair(app).await?);
+            repaired.extend(repair(app, progress).await?);
         }
     }
     Ok(repaired)

@@ -18,7 +18,7 @@ use crate::{
     error::Error,
     flow::Sweep,
     graphql::{interface::OfInterface, many::Bulk},
-    invariants::Report,
+    invariants::{Progress, Report},
     mongo::{
         Stored, Walk,
         derived::Derived,
@@ -95,7 +95,7 @@ pub type EraseFn = for<'a> fn(&'a App, &'a mut Erasing) -> BoxedFuture<'a, Resul
 /// See [`Room::check`].
 pub type CheckFn = for<'a> fn(&'a App, &'a mut Report) -> BoxedFuture<'a, Result<(), Error>>;
 /// See [`Room::repair`].
-pub type RepairFn = for<'a> fn(&'a App) -> BoxedFuture<'a, Result<Vec<String>, Error>>;
+pub type RepairFn = for<'a> fn(&'a App, Progress) -> BoxedFuture<'a, Result<Vec<String>, Error>>;
 
 impl Room {
     /// A room without collections, sweeps and invariants.

@@ -107,9 +107,11 @@ impl Values<'_> {
         if let Some(name) = given.keys().find(|name| !fields.contains_key(name.as_str())) {
             let name = clipped(name);
             let near = nearest(&name, fields.keys().map(String::as_str));
-            let near = near.filter(|_| self.suggests);
-            let near = near.map(|near| format!(". Did you mean \"{near}\"?"));
-            let reason = format!("unknown field of type {of}{}", near.unwrap_or_default());
+            let hint = match near.filter(|_| self.suggests) {
+                Some(near) => format!(". Did you mean \"{near}\"?"),
+                None => self.listed(": its fields are ", fields.keys()),
+            };
+            let reason = format!("unknown field of type {of}{hint}");
             return Some(Error::bad_input(format!("{path}.{name}"), reason));
         }
         if one_of && (given.len() != 1 || given.values().any(|value| self.is_null(value))) {

@@ -121,6 +121,11 @@ async fn a_value_of_another_shape_is_refused_before_any_field_runs() {
             "input.cartID",
             "unknown field of type AddCartLineInput. Did you mean \"cartId\"?",
         ),
+        (
+            "mutation { applyVoucher(input: {cartId: \"a\", voucherCode: \"b\"}) { __typename } }",
+            "input.voucherCode",
+            "unknown field of type ApplyVoucherInput: its fields are cartId, code, idempotencyKey",
+        ),
     ] {
         let (message, at) = refusal(&anyone, query, json!({})).await;
         assert!(message.starts_with(&format!("{field}: {reason}")), "{query}: {message}");
@@ -217,9 +222,20 @@ async fn names_are_not_suggested_without_introspection() {
     let messages =
         messages(&gateway.anonymous(), "{ product(sku: \"a\") { titel } }", json!({})).await;
     assert_eq!(messages, ["Unknown field \"titel\" on type \"Product\"."]);
-    let query = "{ category(by: \"/music\") { id } }";
-    let (message, _) = refusal(&gateway.anonymous(), query, json!({})).await;
-    assert_eq!(message, "by: must be an object of type CategoryBy");
+    for (query, expected) in [
+        ("{ category(by: \"/music\") { id } }", "by: must be an object of type CategoryBy"),
+        (
+            "mutation { addCartLine(input: {cartID: \"a\"}) { __typename } }",
+            "input.cartID: unknown field of type AddCartLineInput",
+        ),
+        (
+            "mutation { applyVoucher(input: {voucherCode: \"b\"}) { __typename } }",
+            "input.voucherCode: unknown field of type ApplyVoucherInput",
+        ),
+    ] {
+        let (message, _) = refusal(&gateway.anonymous(), query, json!({})).await;
+        assert_eq!(message, expected);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

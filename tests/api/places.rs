@@ -206,6 +206,7 @@ impl Call<'_> {
                 ("CurrencyCode", _) => "\"EUR\"".to_owned(),
                 ("LocaleTag", _) => "\"en\"".to_owned(),
                 ("Date", _) => "\"2020-01-01\"".to_owned(),
+                ("DateTime", "to") => "\"2020-01-02T00:00:00Z\"".to_owned(),
                 ("DateTime", _) => "\"2020-01-01T00:00:00Z\"".to_owned(),
                 (_, "country") => "\"DE\"".to_owned(),
                 ("ID", _) if !OTHERS.contains(&name) => format!("{:?}", nothing(at, "another")),

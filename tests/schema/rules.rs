@@ -24,7 +24,7 @@ fn types_of(schema: &ServiceDocument) -> Types<'_> {
 
 /// Fields of object types that are ids of something that isn't shown beside them: the thing's own key, a thing that is
 /// gone, or one that its caller may not see.
-const IDS_ALONE: [&str; 17] = [
+const IDS_ALONE: [&str; 18] = [
     "AdExplanation.campaignId",
     "AdPlacement.campaignId",
     "Album.sku",
@@ -38,6 +38,8 @@ const IDS_ALONE: [&str; 17] = [
     // The subject of a token, who need not be a user of the social room.
     "Order.customerId",
     "ProductVariant.sku",
+    // Likewise.
+    "Receipt.customerId",
     "RecordedClick.campaignId",
     "RecordedConversion.campaignId",
     "ServedAd.campaignId",

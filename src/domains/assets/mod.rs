@@ -139,6 +139,6 @@ pub const ROOM: Room = Room {
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
-    repair: Some(|app| Box::pin(invariants::repair(app))),
+    repair: Some(|app, _| Box::pin(invariants::repair(app))),
     ..Room::new("assets")
 };

@@ -169,6 +169,6 @@ pub const ROOM: Room = Room {
     }),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
-    repair: Some(|app| Box::pin(vouchers::invariants::repair(app))),
+    repair: Some(|app, _| Box::pin(vouchers::invariants::repair(app))),
     ..Room::new("carts")
 };

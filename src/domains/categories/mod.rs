@@ -114,6 +114,6 @@ pub const ROOM: Room = Room {
             facets::check(app, report).await
         })
     }),
-    repair: Some(|app| Box::pin(facets::repair(app))),
+    repair: Some(|app, _| Box::pin(facets::repair(app))),
     ..Room::new("categories")
 };

@@ -14,7 +14,13 @@ use super::{
     documents::{Counts, DayDocument, MonthDocument, PageDate},
     store::{self, Apart},
 };
-use crate::{graphql::prelude::*, invariants::Report};
+use crate::{
+    graphql::prelude::*,
+    invariants::{Progress, Report},
+};
+
+/// The rule of days that aren't apart from their months.
+const APART: &str = "hits: a month counts as many hits of a day as the day's document";
 
 /// What is wrong with the documents.
 #[derive(Default)]
@@ -29,10 +35,12 @@ struct Found {
 }
 
 /// Reads all documents, and days that are apart a second time.
-async fn find(app: &App) -> Result<Found> {
+async fn find(app: &App, progress: Progress) -> Result<Found> {
     let mut found = read(app).await?;
     if !found.apart.is_empty() {
-        tokio::time::sleep(app.bounds().two_grace_periods()).await;
+        let pause = app.bounds().two_grace_periods();
+        progress.looks_again(APART, found.apart.len(), pause);
+        tokio::time::sleep(pause).await;
         let still = read(app).await?.apart;
         found.apart.retain(|apart| still.contains(apart));
     }
@@ -77,7 +85,7 @@ async fn read(app: &App) -> Result<Found> {
 
 /// Checks that each document is consistent in itself, and the documents of months with those of days.
 pub async fn check(app: &App, report: &mut Report) -> Result<()> {
-    let found = find(app).await?;
+    let found = find(app, report.progress).await?;
     report.add("hits: the hits of an hour are the sum of its minutes", found.days);
     report.add("hits: a month has counts of its own days only", found.months);
     let totals = found.day_totals.iter().chain(&found.month_totals);
@@ -86,13 +94,13 @@ pub async fn check(app: &App, report: &mut Report) -> Result<()> {
     let apart = found.apart.into_iter().map(|Apart { day, of_month, of_day }| {
         format!("{day:?}: {of_day}, in the month's document {of_month}")
     });
-    report.add("hits: a month counts as many hits of a day as the day's document", apart);
+    report.add(APART, apart);
     Ok(())
 }
 
 /// Corrects totals, and the counts of months. Returns what was corrected.
-pub async fn repair(app: &App) -> Result<Vec<String>> {
-    let found = find(app).await?;
+pub async fn repair(app: &App, progress: Progress) -> Result<Vec<String>> {
+    let found = find(app, progress).await?;
     let (days, months) = (found.day_totals, found.month_totals);
     store::add_up::<DayDocument>(app, &days, "hourly").await?;
     store::add_up::<MonthDocument>(app, &months, "daily").await?;

@@ -48,6 +48,6 @@ pub const ROOM: Room = Room {
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
-    repair: Some(|app| Box::pin(invariants::repair(app))),
+    repair: Some(|app, progress| Box::pin(invariants::repair(app, progress))),
     ..Room::new("hits")
 };

@@ -117,6 +117,6 @@ pub const ROOM: Room = Room {
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
-    repair: Some(|app| Box::pin(invariants::repair(app))),
+    repair: Some(|app, _| Box::pin(invariants::repair(app))),
     ..Room::new("inventory")
 };

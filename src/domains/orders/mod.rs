@@ -135,7 +135,7 @@ pub const ROOM: Room = Room {
             together::check(app, report).await
         })
     }),
-    repair: Some(|app| {
+    repair: Some(|app, _| {
         Box::pin(async move {
             let mut corrected = invariants::repair(app).await?;
             corrected.extend(together::repair(app).await?);

@@ -143,6 +143,6 @@ pub const ROOM: Room = Room {
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     work: Some(delivery::work::<operations::Task>),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
-    repair: Some(|app| Box::pin(invariants::repair(app))),
+    repair: Some(|app, _| Box::pin(invariants::repair(app))),
     ..Room::new("social")
 };

@@ -14,8 +14,12 @@ queries! {
     user(
         context,
         #[graphql(desc = "Global id of the user. Default: the caller.")] id: Option<ID>,
-    ) by signed_in: Option<User> =
-        operations::user(cx(context), id.as_ref()).await?.map(User::from),
+        #[graphql(desc = "Subject of the user's tokens, in the place of `id`.")]
+        user_id: Option<ID>,
+    ) by signed_in: Option<User> = {
+        let (id, subject) = (id.as_ref(), user_id.as_ref());
+        operations::user_named(cx(context), id, subject).await?.map(User::from)
+    },
 
     /// Users with a pair of metadata, sorted by their subjects.
     users_with(
@@ -43,6 +47,10 @@ queries! {
         let (user, circle) = (user_id.as_ref(), circle.as_deref());
         operations::following(cx(context), user, circle, paging(context)?).await?
     },
+
+    /// Users whom the caller blocks, sorted by their subjects.
+    blocked_users(context) by signed_in: Connection<User> =
+        operations::blocked_users(cx(context), paging(context)?).await?,
 
     /// A post. Null if there is none or it isn't visible to the caller.
     post(

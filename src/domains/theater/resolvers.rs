@@ -51,7 +51,7 @@ queries! {
         context,
         #[graphql(desc = "Global id of the theater.")] theater_id: ID,
         #[graphql(desc = "They begin at or after this time.")] from: DateTime,
-        #[graphql(desc = "They begin before this time.")] to: DateTime,
+        #[graphql(desc = "They begin before this time, which is after `from`.")] to: DateTime,
     ): Connection<Screening> =
         operations::screenings(app(context), &theater_id, (from, to), paging(context)?).await?,
 

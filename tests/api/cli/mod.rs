@@ -531,17 +531,21 @@ async fn indexes_of_months_are_planned_and_built() {
 async fn check_tells_what_is_broken() {
     let name = fresh_name();
     assert_eq!(done(on(&name, &["indexes", "apply"])).0, 0);
-    let (code, said, _) = done(on(&name, &["check"]));
+    let (code, said, progress) = done(on(&name, &["check"]));
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("✓ inventory") && said.contains("rules hold"), "{said}");
+    assert!(!progress.contains("looking again"), "{progress}");
     let stock = doc! {
         "_id": "BROKEN-1", "available": 5_i64, "sold": 1_i64, "received": 9_i64,
         "reservations": [], "ops": [], "restocks": [], "v": 1,
     };
     database(&name).await.collection("inventory").insert_one(stock).await.expect("inserted");
-    let (code, said, _) = done(on(&name, &["check"]));
+    let (code, said, progress) = done(on(&name, &["check"]));
     assert_eq!(code, 1);
     assert!(said.contains("✗ inventory") && said.contains("BROKEN-1"), "{said}");
+    assert!(!said.contains("looking again"), "{said}");
+    let told = ": this seems to be broken (1 violation); looking again in 0.5 s\n";
+    assert!(progress.contains(told), "{progress}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,9 +1,12 @@
 //! What a discussion says of its comments is put right where it doesn't follow from them, also beside those who
 //! write.
 
-use docgate::domains::{
-    self,
-    comments::import::{ImportComment, import},
+use docgate::{
+    domains::{
+        self,
+        comments::import::{ImportComment, import},
+    },
+    invariants::Progress,
 };
 use futures_util::future::join_all;
 use mongodb::bson::{Document, doc};
@@ -105,7 +108,8 @@ async fn a_discussion_that_was_damaged_from_outside_is_repaired() {
 async fn about_to_repair(repairer: &Gateway) -> JoinHandle<Vec<String>> {
     hold(repairer, "products", "findAndModify");
     let app = repairer.app.clone();
-    let repair = tokio::spawn(async move { domains::repair(&app).await.expect("it runs") });
+    let repair = async move { domains::repair(&app, Progress::default()).await.expect("it runs") };
+    let repair = tokio::spawn(repair);
     repairer.proxy.as_ref().expect("a proxy").reached().await;
     repair
 }

@@ -6,7 +6,10 @@ use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use super::{RECORD_ONCE, hit, record, report};
-use crate::support::{Gateway, proxy::Cut, short_bounds, until};
+use crate::{
+    cli::{done, on},
+    support::{Gateway, proxy::Cut, short_bounds, until},
+};
 
 const TOP: &str = "query($site: String!, $period: TopPagesPeriod!, $first: Int) {
     topPages(site: $site, period: $period, first: $first) { page hits } }";
@@ -213,6 +216,14 @@ async fn a_repair_takes_the_hits_of_a_day_from_its_document() {
     days.delete_one(of_page("/d")).await.expect("deleted");
     let rule = "hits: a month counts as many hits of a day as the day's document";
     assert_eq!(broken(&gateway).await, [(rule.to_owned(), 3)]);
+    // The command tells why it takes so long.
+    let mut command = on(gateway.database.name(), &["check"]);
+    command.env("DOCGATE_FLOW_RUN_MILLIS", "1000").env("DOCGATE_FLOW_COMMAND_MILLIS", "1000");
+    command.env("DOCGATE_FLOW_SKEW_MILLIS", "100");
+    let (code, _, progress) = done(command);
+    assert_eq!(code, 1, "{progress}");
+    let told = format!("{rule}: this seems to be broken (3 violations); looking again in 4.2 s\n");
+    assert!(progress.contains(&told), "{progress}");
     let repaired = gateway.repair().await;
     assert_eq!(repaired, ["the hits of 3 days in the documents of months"]);
     gateway.assert_sound().await;

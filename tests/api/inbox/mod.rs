@@ -99,6 +99,8 @@ async fn a_message_with_an_unusable_recipient_is_not_sent() {
     let answer =
         does(&gateway, "nobody", SEND, json!({ "toUserIds": ["bob"], "text": "hello" })).await;
     assert_eq!((&answer["code"], &answer["what"]), (&json!("NOT_FOUND"), &json!("user")));
+    let message = answer["message"].as_str().expect("a message");
+    assert!(message.contains("no profile") && message.contains("createUser"), "{message}");
     assert_eq!(gateway.snapshot().await, before);
 }
 

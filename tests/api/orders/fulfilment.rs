@@ -1,6 +1,9 @@
 //! Shipments: packed, unpacked, shipped and delivered, in parts.
 
-use docgate::{graphql::node_id::NodeKind, invariants::Report};
+use docgate::{
+    graphql::node_id::NodeKind,
+    invariants::{Progress, Report},
+};
 use futures_util::future::join_all;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
@@ -352,10 +355,10 @@ async fn what_a_release_before_left_behind_is_repaired() {
     assert_eq!(broken.len(), 1, "an order without a stage is none: {broken:#?}");
     let repair = room.repair.expect("a repair");
     // What was bought together is counted anew as well: no sweep has done it.
-    let repaired = repair(&gateway.app).await.expect("repaired");
+    let repaired = repair(&gateway.app, Progress::default()).await.expect("repaired");
     let of_orders = repaired.iter().filter(|what| what.contains(" of order ")).count();
     assert_eq!(of_orders, 4, "{repaired:#?}");
-    assert_eq!(repair(&gateway.app).await.expect("repaired").len(), 0);
+    assert_eq!(repair(&gateway.app, Progress::default()).await.expect("repaired").len(), 0);
     gateway.assert_sound().await;
     let document = stored(&gateway, "orders", &order).await;
     assert_eq!(document.get_str("stage").expect("a stage"), "SHIPPED");

@@ -57,8 +57,16 @@ async fn merchants_find_orders_by_stage_customer_product_time_and_number() {
     let (at, number) = (&third["placedAt"], &third["number"]);
     assert_eq!(found(&merchant, json!({ "placedFrom": at })).await, newest(&[4, 3, 2]));
     assert_eq!(found(&merchant, json!({ "placedBefore": at })).await, newest(&[1, 0]));
-    let range = json!({ "sku": "a", "placedFrom": at, "placedBefore": at });
-    assert_eq!(found(&merchant, range).await, newest(&[]));
+    let earlier = "2020-01-01T00:00:00Z";
+    let range = json!({ "sku": "a", "placedFrom": earlier, "placedBefore": at });
+    assert_eq!(found(&merchant, range).await, newest(&[0]));
+    for before in [at, &json!(earlier)] {
+        let range = json!({ "by": { "sku": "a", "placedFrom": at, "placedBefore": before } });
+        let refused = merchant.run(ORDERS, range).await;
+        let error = &refused["errors"][0]["extensions"];
+        assert_eq!(error["code"], "BAD_USER_INPUT", "{refused:#}");
+        assert_eq!(error["field"], "by.placedBefore", "{refused:#}");
+    }
     assert_eq!(found(&merchant, json!({ "sku": "a", "placedFrom": at })).await, newest(&[4, 2]));
     let by = json!({ "by": { "number": number } });
     let one = merchant.field(ORDERS, by).await;

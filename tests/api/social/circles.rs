@@ -49,6 +49,16 @@ async fn a_user_is_the_subject_of_the_token() {
     let seen = gateway.shopper("bob").field(USER, json!({ "id": made["id"] })).await;
     assert_eq!((&seen["name"], &seen["circles"]), (&json!("Ann"), &json!([])));
     assert_eq!(gateway.shopper("bob").run(USER, json!({})).await["data"]["user"], Value::Null);
+    let by_subject = "query($id: ID, $userId: ID) { user(id: $id, userId: $userId) { id } }";
+    let (bob, subject) = (gateway.shopper("bob"), json!({ "userId": "auth0|ann" }));
+    assert_eq!(bob.field(by_subject, subject).await["id"], made["id"]);
+    for unknown in ["nobody", "x".repeat(200).as_str()] {
+        assert_eq!(bob.field(by_subject, json!({ "userId": unknown })).await, Value::Null);
+    }
+    for given in [json!({ "userId": "" }), json!({ "id": made["id"], "userId": "auth0|ann" })] {
+        let refused = bob.run(by_subject, given).await;
+        assert_eq!(refused["errors"][0]["extensions"]["field"], "userId", "{refused:#}");
+    }
     let nobody = gateway.anonymous();
     assert_eq!(nobody.error_code(USER, json!({ "id": made["id"] })).await, "UNAUTHENTICATED");
     let node = "query($id: ID!) { node(id: $id) { id } }";
@@ -266,6 +276,37 @@ async fn blocks_are_seen_by_nobody_else() {
     }
     let said = does(&gateway, "ann", BLOCK, json!({ "userId": "ann" })).await;
     assert_eq!(said["field"], "input.userId", "{said:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_lists_whom_they_block() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &["ann", "bob", "cid", "dan", "eve"]).await;
+    let query = "query($first: Int, $after: String, $last: Int, $before: String) {
+        blockedUsers(first: $first, after: $after, last: $last, before: $before) {
+        nodes { userId isBlocked }
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }";
+    let blocked = async |subject: &str, page: &str| {
+        let client = gateway.shopper(subject);
+        all_nodes(json!({ page: 2 }), async |page| client.field(query, page).await).await
+    };
+    assert!(blocked("ann", "first").await.is_empty());
+    for of in ["eve", "bob", "dan", "cid"] {
+        does(&gateway, "ann", BLOCK, json!({ "userId": of })).await;
+    }
+    for page in ["first", "last"] {
+        let listed = texts_of(&blocked("ann", page).await, "userId");
+        assert_eq!(listed, ["bob", "cid", "dan", "eve"], "{page}");
+        assert!(blocked("bob", page).await.is_empty());
+    }
+    does(&gateway, "ann", UNBLOCK, json!({ "userId": "cid" })).await;
+    // The erasure of a user removes the profile before it searches the lists of others.
+    gateway.raw("users").delete_one(doc! { "_id": "bob" }).await.expect("removed");
+    for page in ["first", "last"] {
+        assert_eq!(texts_of(&blocked("ann", page).await, "userId"), ["dan", "eve"], "{page}");
+    }
+    let code = gateway.anonymous().error_code(query, json!({})).await;
+    assert_eq!(code, "UNAUTHENTICATED");
 }
 
 #[tokio::test(flavor = "multi_thread")]

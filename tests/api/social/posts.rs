@@ -79,8 +79,17 @@ async fn bad_posts_name_their_field_and_change_nothing() {
         assert_eq!(said["field"], format!("input.{field}"), "{said:#}");
     }
     let nobody = json!({ "audience": "PUBLIC", "text": "a", "toUserId": "nobody" });
-    for (by, input) in [("ann", nobody), ("nobody", json!({ "audience": "PUBLIC", "text": "a" }))] {
-        assert_eq!(does(&gateway, by, CREATE_POST, input).await["code"], "NOT_FOUND");
+    let cases = [
+        ("ann", nobody, "there is no user \"nobody\""),
+        (
+            "nobody",
+            json!({ "audience": "PUBLIC", "text": "a" }),
+            "you have no profile yet; create it with `createUser`",
+        ),
+    ];
+    for (by, input, message) in cases {
+        let said = does(&gateway, by, CREATE_POST, input).await;
+        assert_eq!((&said["code"], &said["message"]), (&json!("NOT_FOUND"), &json!(message)));
     }
     assert!(gateway.snapshot().await == before);
 }

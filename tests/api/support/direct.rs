@@ -8,7 +8,7 @@ use docgate::{
     domains::{self, Room},
     error::Error,
     flow::Attempt,
-    invariants::Report,
+    invariants::{Progress, Report},
 };
 
 use super::{Gateway, until};
@@ -47,12 +47,12 @@ pub async fn settled(gateway: &Gateway) {
 impl Gateway {
     /// What `docgate check` reports.
     pub async fn check(&self) -> Report {
-        in_time(async || domains::check(&self.app).await).await
+        in_time(async || domains::check(&self.app, Progress::default()).await).await
     }
 
     /// What `docgate check --repair` repaired.
     pub async fn repair(&self) -> Vec<String> {
-        in_time(async || domains::repair(&self.app).await).await
+        in_time(async || domains::repair(&self.app, Progress::default()).await).await
     }
 
     /// An attempt of a flow.

@@ -108,11 +108,13 @@ async fn a_guest_pays_nothing_for_a_free_seat_and_may_sign_in_for_it() {
     let id = holding_seats(&nobody, &screening, &[("A", 1)]).await;
     let paid = check_out(&nobody, &id, "none", "op").await;
     assert_eq!(said(&paid), "Receipt", "{paid:#}");
+    assert_eq!(paid["customerId"], Value::Null);
     // Whoever knows the id sees it.
     assert_eq!(receipt(&gateway.shopper("bob"), &id_of(&paid)).await["id"], paid["id"]);
     let id = holding_seats(&nobody, &screening, &[("A", 2)]).await;
     let paid = check_out(&gateway.shopper("ann"), &id, "none", "op").await;
     assert_eq!(said(&paid), "Receipt", "{paid:#}");
+    assert_eq!(paid["customerId"], "ann");
     settled(&gateway).await;
     assert_eq!(receipt(&nobody, &id_of(&paid)).await, Value::Null);
     assert_eq!(booking(&nobody, &id).await, Value::Null);

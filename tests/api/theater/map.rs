@@ -152,6 +152,15 @@ async fn screenings_come_in_the_order_of_their_beginning() {
     let found = pages_both_ways(&gateway.anonymous(), &list, "id name").await;
     let names: Vec<_> = found.iter().map(|node| node["name"].as_str().expect("a name")).collect();
     assert_eq!(names, ["At 2", "At 3", "At 3", "At 4"]);
+    for end in [&from, &"2020-01-01T00:00:00Z".to_owned()] {
+        let query = format!(
+            "{{ screenings(theaterId: \"{one}\", from: \"{from}\", to: \"{end}\") {{ nodes {{ id }} }} }}"
+        );
+        let refused = gateway.anonymous().run(&query, json!({})).await;
+        let error = &refused["errors"][0]["extensions"];
+        assert_eq!(error["code"], "BAD_USER_INPUT", "{refused:#}");
+        assert_eq!(error["field"], "to", "{refused:#}");
+    }
     // The list is a field of the theater.
     let part = format!(
         "query($id: ID!) {{ theater(id: $id) {{

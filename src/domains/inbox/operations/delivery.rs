@@ -14,7 +14,7 @@ use super::{
 use crate::{
     domains::{
         delivery::{self, Batch},
-        social::operations::{Recipients, recipients, user_by_subject},
+        social::operations::{Recipients, no_user, recipients, user_by_subject},
     },
     graphql::prelude::*,
     mongo::Version,
@@ -61,7 +61,7 @@ async fn store_message(
     let to: Vec<String> = input.to_user_ids.iter().map(|user| user.0.clone()).collect();
     senders::demand_few(&cx, &to)?;
     if user_by_subject(cx, by).await?.is_none() {
-        return Err(NotFound::given("user", by).into());
+        return Err(no_user(cx.requester, by).into());
     }
     let Recipients { unknown, blocking } = recipients(&cx, by, &to).await?;
     if !unknown.is_empty() {

@@ -81,6 +81,11 @@ pub async fn orders(cx: Cx<'_>, by: &OrdersBy, paging: Paging) -> Result<Connect
             `returnRequested`";
         return Err(Error::bad_input("by", reason));
     }
+    if let (Some(from), Some(before)) = (by.placed_from, by.placed_before)
+        && before.0 <= from.0
+    {
+        return Err(Error::bad_input("by.placedBefore", "must be after placedFrom"));
+    }
     let (list, keys) = (format!("orders {by:?}"), NEWEST.to_vec());
     let page = Page::new(&cx, Sort { list, keys }, paging)?;
     let found = match by {

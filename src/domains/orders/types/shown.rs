@@ -89,7 +89,7 @@ pub struct OrdersBy {
     pub return_requested: Option<bool>,
     /// Orders that were placed at this time or later.
     pub placed_from: Option<DateTime>,
-    /// Orders that were placed before this time.
+    /// Orders that were placed before this time, which is after `placedFrom`.
     pub placed_before: Option<DateTime>,
 }
 

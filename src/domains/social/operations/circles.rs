@@ -14,7 +14,7 @@ use super::{
             UnblockUserInput, UnblockUserResult, UncircleUserInput, UncircleUserResult, User,
         },
     },
-    celebrities, demand_user, user_by_subject,
+    celebrities, demand_user, no_user, user_by_subject,
 };
 use crate::{graphql::prelude::*, join::try_join_all};
 
@@ -127,7 +127,7 @@ where
     U: From<NotFound>,
 {
     let found = users(&cx).get_settled(subject).await?;
-    Ok(found.ok_or_else(|| NotFound::given("user", subject))?)
+    Ok(found.ok_or_else(|| no_user(cx.requester, subject))?)
 }
 
 /// Ends the block of a user by the caller. A repeat changes nothing.
@@ -198,6 +198,34 @@ pub(super) fn named<'a>(cx: Cx<'a>, user: Option<&'a ID>) -> Result<&'a str> {
         }
         None => cx.requester.subject(),
     }
+}
+
+/// The users whom the caller blocks, by their subjects. One document has the subjects.
+///
+/// # Errors
+/// `BadInput` that names the argument.
+pub async fn blocked_users(cx: Cx<'_>, paging: Paging) -> Result<Connection<User>> {
+    let own = cx.requester.subject()?;
+    let order = Order { list: format!("blockedUsers {own}"), keys: vec![("subject", 1)] };
+    let page = Page::new(&cx, order, paging)?;
+    let mut blocked = users(&cx).get(own).await?.map(|user| user.blocked).unwrap_or_default();
+    blocked.sort_unstable();
+    if page.is_backward() {
+        blocked.reverse();
+    }
+    if let Some([Bson::String(from)]) = page.from() {
+        blocked.retain(|user| if page.is_backward() { user < from } else { user > from });
+    }
+    let mut found: Vec<UserDocument> = Vec::new();
+    for subjects in blocked.chunks(page.wanted()) {
+        let read = subjects.iter().map(|subject| user_by_subject(cx, subject));
+        // A user whose erasure isn't finished may be gone already.
+        found.extend(try_join_all(read).await?.into_iter().flatten());
+        if found.len() >= page.wanted() {
+            break;
+        }
+    }
+    Ok(page.connection(found, |user| vec![Bson::from(&user.id)], User::from))
 }
 
 /// Number of followers of a user, up to [`COUNTED`].

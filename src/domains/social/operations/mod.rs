@@ -12,8 +12,8 @@ pub(super) use celebrities::{
     add as add_marking, begin as begin_marking, decide as decide_mark, mark_again, mark_all,
 };
 pub use circles::{
-    block_user, circle_user, follower_count, followers, following, is_blocked, own_circles,
-    unblock_user, uncircle_user,
+    block_user, blocked_users, circle_user, follower_count, followers, following, is_blocked,
+    own_circles, unblock_user, uncircle_user,
 };
 pub(super) use delivery::{Task, begin as begin_delivery, bring_up_to_date};
 pub use feeds::{incoming, news, wall};
@@ -57,6 +57,24 @@ pub async fn user(cx: Cx<'_>, id: Option<&ID>) -> Result<Option<UserDocument>> {
     user_by_subject(cx, &subject).await
 }
 
+/// A user by global id or by subject, or the caller.
+///
+/// # Errors
+/// `BadInput` that names the argument.
+pub async fn user_named(
+    cx: Cx<'_>,
+    id: Option<&ID>,
+    subject: Option<&ID>,
+) -> Result<Option<UserDocument>> {
+    if subject.is_none() {
+        return user(cx, id).await;
+    }
+    if id.is_some() {
+        return Err(Error::bad_input("userId", "can't be combined with `id`"));
+    }
+    user_by_subject(cx, circles::named(cx, subject)?).await
+}
+
 /// The user with this subject, without those whom they block.
 pub async fn user_by_subject(cx: Cx<'_>, subject: &str) -> Result<Option<UserDocument>> {
     if subject.len() > SUBJECT {
@@ -81,13 +99,23 @@ pub async fn users_with(
     Ok(page.connection(found, |user| vec![Bson::from(user.id.as_str())], User::from))
 }
 
+/// The refusal that no user has this subject. If it is the caller's, the message tells how to get a profile.
+pub fn no_user(requester: &Requester, subject: &str) -> NotFound {
+    let refusal = NotFound::given("user", subject);
+    if !requester.is(subject) {
+        return refusal;
+    }
+    let message = "you have no profile yet; create it with `createUser`";
+    NotFound { message: message.to_owned(), ..refusal }
+}
+
 /// The user with this subject, or the refusal that there is none.
 async fn demand_user<U: From<NotFound>>(
     cx: Cx<'_>,
     subject: &str,
 ) -> Result<UserDocument, Stop<U>> {
     let found = user_by_subject(cx, subject).await?;
-    Ok(found.ok_or_else(|| NotFound::given("user", subject))?)
+    Ok(found.ok_or_else(|| no_user(cx.requester, subject))?)
 }
 
 /// What a sender has to know of the recipients of a message.
@@ -189,7 +217,7 @@ pub async fn update_profile(
         return Ok(user);
     }
     let found = users(&cx).get_settled(subject).await?;
-    let found = found.ok_or_else(|| NotFound::given("user", subject))?;
+    let found = found.ok_or_else(|| no_user(cx.requester, subject))?;
     // The same call was made before. It is answered even if the asset is gone.
     let is_next =
         version.parse::<i64>().is_ok_and(|version| version.checked_add(1) == Some(found.version));

@@ -31,6 +31,9 @@ pub async fn screenings(
     (from, to): (DateTime, DateTime),
     paging: Paging,
 ) -> Result<Connection<Screening>> {
+    if to.0 <= from.0 {
+        return Err(Error::bad_input("to", "must be after from"));
+    }
     let theater = input::id_or_none(NodeKind::THEATER, theater);
     let list = format!("screenings {theater} {} {}", from.0, to.0);
     let order = Order { list, keys: vec![("startsAt", 1), ("_id", 1)] };

@@ -75,6 +75,9 @@ object! {
             let id = NodeKind::BOOKING.id(&receipt.booking_id);
             operations::booking(cx(context), &id).await?.map(Booking::from)
         },
+        /// User id of the customer, the subject of the token with which the booking was checked out. Null for a receipt of a
+        /// checkout without signing in. Once the customer's data are erased, it is a pseudonym.
+        customer_id: Option<ID> = receipt.owner.clone().map(ID),
         /// How far the receipt has come. Only a `PAID` receipt can be cancelled.
         state: ReceiptState = receipt.state,
         /// The seats, one entry for each hold of the booking.

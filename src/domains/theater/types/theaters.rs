@@ -39,7 +39,7 @@ object! {
         screenings(
             context,
             #[graphql(desc = "They begin at or after this time.")] from: DateTime,
-            #[graphql(desc = "They begin before this time.")] to: DateTime,
+            #[graphql(desc = "They begin before this time, which is after `from`.")] to: DateTime,
         )?: Connection<Screening> = {
             let id = NodeKind::THEATER.id(&theater.id);
             operations::screenings(app(context), &id, (from, to), paging(context)?).await?

@@ -29,7 +29,8 @@ pub const PRICES: [i64; 2] = [1_000, 600];
 pub const BOOKING: &str = "id state currency expiresAt receiptId total { minorUnits }
     holds { key screeningId name total { minorUnits }
         seats { row number category price { minorUnits currency } } }";
-pub const RECEIPT: &str = "id state bookingId customerId startsAt total { minorUnits } refunded { minorUnits }
+pub const RECEIPT: &str =
+    "id state bookingId customerId startsAt total { minorUnits } refunded { minorUnits }
     lines { key screeningId seats { row number price { minorUnits } } total { minorUnits } }";
 const REFUSALS: &str = "... on UserError { code message } ... on InvalidInput { field }";
 

@@ -1,15 +1,15 @@
 //! Receipts, and their refunds.
 
-use docgate::{config::PaymentProvider, domains::persons};
+use docgate::config::PaymentProvider;
 use serde_json::{Value, json};
 
 use super::{
     PRICES, assert_map, begin, booking, check_out, complete, hall, hold, holding_seats, id_of,
-    receipt, receipt_of, refunding, said, screening_in, stored, theater,
+    receipt, refunding, said, screening_in, stored, theater,
 };
 use crate::{
     shop::{account, balance, settled},
-    support::{Client, Gateway, direct::in_time, key, pages_both_ways, short_bounds},
+    support::{Client, Gateway, key, pages_both_ways, short_bounds},
 };
 
 /// A receipt of the client for these seats, paid from an account, with its booking.
@@ -220,21 +220,4 @@ async fn a_receipt_is_cancelled_before_its_seats_are_sold() {
     let stands = stored(&gateway, "screenings", &screening).await;
     assert_eq!(stands.get_array("sold").map(Vec::len).ok(), Some(0));
     gateway.assert_sound().await;
-}
-
-/// Merchants have to tell somebody that a screening is cancelled.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_receipt_names_its_customer_until_the_customer_is_erased() {
-    let gateway = Gateway::start().await;
-    let screening = hall(&gateway, &["AAAA"]).await;
-    let bought = receipt_of(&gateway, "ann", &screening).await;
-    settled(&gateway).await;
-    let (ann, merchant) = (gateway.shopper("ann"), gateway.merchant());
-    for client in [&ann, &merchant] {
-        assert_eq!(receipt(client, &bought).await["customerId"], "ann");
-    }
-    in_time(async || persons::erase(&gateway.app, "ann", false).await).await;
-    let erased = receipt(&merchant, &bought).await["customerId"].clone();
-    assert!(erased.is_string() && erased != "ann", "{erased}");
-    assert_eq!(receipt(&ann, &bought).await, Value::Null);
 }

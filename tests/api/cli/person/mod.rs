@@ -455,6 +455,22 @@ async fn what_is_in_flight_waits() {
     gateway.assert_sound().await;
 }
 
+/// Merchants are shown whose a receipt is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receipt_shows_the_pseudonym() {
+    let gateway = Gateway::start().await;
+    let screening = theater::hall(&gateway, &["AAAA"]).await;
+    let bought = theater::receipt_of(&gateway, EVE, &screening).await;
+    settled(&gateway).await;
+    assert_eq!(theater::receipt(&gateway.merchant(), &bought).await["customerId"], EVE);
+    erased(&gateway, &gateway.app, EVE).await;
+    let seen = theater::receipt(&gateway.merchant(), &bought).await;
+    assert!(seen["customerId"].is_string() && seen["customerId"] != EVE, "{seen:#}");
+    assert_eq!(theater::receipt(&gateway.shopper(EVE), &bought).await, Value::Null);
+    assert_eq!(places_of(&gateway, EVE).await, []);
+    gateway.assert_sound().await;
+}
+
 /// The mark of a transfer is still on two accounts. The empty one can be closed when it is gone; the other one stays open anyway.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_account_with_an_unfinished_transfer_waits() {

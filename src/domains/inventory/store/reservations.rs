@@ -76,11 +76,18 @@ pub(in super::super) fn reserving(
     let marked = Condition::Any(vec![contains("takes.tag", tag), contains("gifts.tag", tag)]);
     let is_holder = contains("reservations.holder", holder);
     let has_entry = is_holder.expression();
+    let is_new = has_entry_with(holder, marked).negated();
+    let (open, closed) = is_open(NotReserved::Closed);
+    let is_there = at_least("available", quantity);
+    let has_room = Condition::Any(vec![has_room_for_holders(cap), is_holder.clone()]);
+    // Most holders have no entry. Then no entry is looked at for marks.
+    let unmarked = Condition::Any(vec![is_holder.negated(), is_new.clone()]);
+    let guard = [unmarked, open.clone(), is_there.clone(), has_room.clone()];
     let rules = [
-        (has_entry_with(holder, marked).negated(), NotReserved::Already),
-        is_open(NotReserved::Closed),
-        (at_least("available", quantity), NotReserved::Short),
-        (Condition::Any(vec![has_room_for_holders(cap), is_holder]), NotReserved::Full),
+        (is_new, NotReserved::Already),
+        (open, closed),
+        (is_there, NotReserved::Short),
+        (has_room, NotReserved::Full),
     ];
     let mark = mark(tag, quantity);
     let grown = changed(doc! {
@@ -96,7 +103,7 @@ pub(in super::super) fn reserving(
         "available": { "$subtract": ["$available", quantity] },
         "reservations": choose(has_entry, with_entry(holder, grown), fresh),
     };
-    Change::ruled(sku, rules, set)
+    Change::ruled_and_guarded(sku, guard, rules, set)
 }
 
 /// Releases what was reserved under `tag`, which is aborted. If there is nothing, nothing changes. Mark and

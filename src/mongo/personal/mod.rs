@@ -169,7 +169,7 @@ impl Personal {
     /// The same with documents in which a flow may be going on, as these fields tell.
     #[must_use]
     pub const fn unless(
-        mut self,
+        self,
         fields: &'static [&'static str],
         is: fn(document: &Document, subject: &str) -> bool,
     ) -> Self {

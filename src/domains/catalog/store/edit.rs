@@ -181,11 +181,6 @@ document! {
         #[serde(default)]
         pub(crate) contributors: Vec<Contributor>,
     } in ProductDocument;
-
-    /// A product's key alone.
-    struct Key {
-        sku as "_id": String,
-    } in ProductDocument;
 }
 
 /// Those of these products that are there, or are being removed.

@@ -93,8 +93,8 @@ pub(super) struct What {}
 ///
 /// Writes one JSON object per line: `room`, `collection`, `field` (the path of the field that holds the
 /// subject) and `value`, the document in canonical Extended JSON. Of a document that is shared with others,
-/// such as the comments below a post, the value is the person's part of it. Most copies are left
-/// out; docs/PERSONAL_DATA.md says which are written. Transfers from and to the person's accounts are among the lines, whoever
+/// such as the comments below a post, the value is the person's part of it. Copies are left out,
+/// but for the person's own inbox. Transfers from and to the person's accounts are among the lines, whoever
 /// requested them.
 ///
 /// Some collections have no index by subject and are read from beginning to end, as `docgate check` reads

@@ -177,21 +177,23 @@ fn behind_string(text: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// The first variable that is a list, by its name in the text and the position of the list. The text may be no valid JSON, and
-/// the name may have escapes.
+/// The first variable that is a list, by its name in the text and the position of the list. `None` if the name has escapes, or
+/// if no colon precedes the list. Apart from that, the text may be no valid JSON.
 fn first_list(text: &[u8]) -> Option<(&str, usize)> {
-    let (mut depth, mut at, mut string) = (0_usize, 0, &[][..]);
+    let (mut depth, mut at, mut string, mut end) = (0_usize, 0, &[][..], 0);
     let mut is_in_variables = false;
     while let Some(byte) = text.get(at) {
         match byte {
             b'"' => {
-                let end = behind_string(text, at + 1)?;
+                end = behind_string(text, at + 1)?;
                 string = text.get(at + 1..end - 1)?;
                 at = end;
                 continue;
             }
             b'[' if depth == 2 && is_in_variables => {
-                return Some((std::str::from_utf8(string).ok()?, at));
+                // Otherwise the string before it is another variable's name, or a value.
+                let is_name = !string.contains(&b'\\') && text.get(end..at)?.trim_ascii() == b":";
+                return is_name.then_some((std::str::from_utf8(string).ok()?, at));
             }
             b'[' | b'{' => {
                 depth += 1;
@@ -328,6 +330,9 @@ mod tests {
             (r#"{"variables":{"events":$,"events":null}}"#, false),
             (r#"{"variables":{"events":$,"\u0065vents":"\u0001"}}"#, false),
             (r#"{"variables":{"\u0065vents":$}}"#, false),
+            (r#"{"variables":{"\\u0065vents":"\u0001","\u0065vents":$}}"#, false),
+            (r#"{"variables":{"events":"\u0001","k":"events",$:1}}"#, false),
+            (r#"{"variables":{"events":"\u0001","k":"events":$}}"#, false),
             (r#"{"variables":{"events":$},"query":"\u0001"}"#, false),
             (r#"{"variables":{"events":[],"more":$}}"#, false),
             (r#"{"variables":{"input":{"events":$}}}"#, false),

@@ -117,8 +117,9 @@ impl Values<'_> {
         if one_of && (given.len() != 1 || given.values().any(|value| self.is_null(value))) {
             let mut names: Vec<_> = fields.keys().map(String::as_str).collect();
             names.sort_unstable();
-            let names = names.join(", ");
-            let reason = format!("exactly one of {names} is required, and not null");
+            let of =
+                if self.suggests { format!("of {}", names.join(", ")) } else { "field".into() };
+            let reason = format!("exactly one {of} is required, and not null");
             return Some(Error::bad_input(path.to_owned(), reason));
         }
         fields.iter().find_map(|(name, (ty, optional))| {

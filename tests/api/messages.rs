@@ -232,6 +232,7 @@ async fn names_are_not_suggested_without_introspection() {
             "mutation { applyVoucher(input: {voucherCode: \"b\"}) { __typename } }",
             "input.voucherCode: unknown field of type ApplyVoucherInput",
         ),
+        ("{ comment(by: {}) { id } }", "by: exactly one field is required, and not null"),
     ] {
         let (message, _) = refusal(&gateway.anonymous(), query, json!({})).await;
         assert_eq!(message, expected);

@@ -19,7 +19,8 @@ pub(super) const PERSONAL: &[Personal] = &[
     Personal::of(
         "inboxBuckets",
         Find::Walk,
-        &[Field::removes("owner"), Field::blanks("messages[].by", TEXT)],
+        // Whose inbox has a message, and so who doesn't block its sender, is kept from the sender.
+        &[Field::removes("owner"), Field::blanks("messages[].by", TEXT).copied()],
     ),
     Personal::copies(
         "conversationEntries",

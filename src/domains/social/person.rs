@@ -30,7 +30,7 @@ pub(super) const PERSONAL: &[Personal] = &[
             Field::blanks("shown.by", &[("text", Blank::Empty), ("detail", Blank::Nothing)]),
             Field::replaces("shown.to"),
             Field::ends("merged", "goes with the deletion of the post"),
-            Field::blanks("shown.latest[].by", TEXT),
+            Field::blanks("shown.latest[].by", TEXT).copied(),
             Field::blanks("comments[].by", TEXT),
         ],
     )

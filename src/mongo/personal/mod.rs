@@ -100,6 +100,8 @@ pub struct Field {
     pub key: Option<Key>,
     /// What an erasure does.
     pub erasure: Erasure,
+    /// Whether the elements with it are copies. An export leaves them out.
+    pub is_copied: bool,
 }
 
 /// Values that contain a subject.
@@ -216,36 +218,46 @@ impl Personal {
 }
 
 impl Field {
+    const fn new(path: &'static str, erasure: Erasure) -> Self {
+        Self { path, key: None, erasure, is_copied: false }
+    }
+
     /// A field whose document is removed.
     pub const fn removes(path: &'static str) -> Self {
-        Self { path, key: None, erasure: Erasure::Document }
+        Self::new(path, Erasure::Document)
     }
 
     /// A field whose element is removed.
     pub const fn pulls(path: &'static str) -> Self {
-        Self { path, key: None, erasure: Erasure::Element }
+        Self::new(path, Erasure::Element)
     }
 
     /// A field that gets the pseudonym.
     pub const fn replaces(path: &'static str) -> Self {
-        Self { path, key: None, erasure: Erasure::Pseudonym(&[]) }
+        Self::new(path, Erasure::Pseudonym(&[]))
     }
 
     /// A field that gets the pseudonym, and fields beside it. `list[].name` is a field of all elements of a list of the
     /// document; a search that walks doesn't read it.
     pub const fn blanks(path: &'static str, beside: &'static [(&'static str, Blank)]) -> Self {
-        Self { path, key: None, erasure: Erasure::Pseudonym(beside) }
+        Self::new(path, Erasure::Pseudonym(beside))
     }
 
     /// A field whose document an operation of the room ends.
     pub const fn ends(path: &'static str, what: &'static str) -> Self {
-        Self { path, key: None, erasure: Erasure::Operation(what) }
+        Self::new(path, Erasure::Operation(what))
     }
 
     /// The same with another way to find the subject in the value.
     #[must_use]
     pub const fn within(self, key: Key) -> Self {
         Self { key: Some(key), ..self }
+    }
+
+    /// The same in the elements of a list that are copies, in a document that is none.
+    #[must_use]
+    pub const fn copied(self) -> Self {
+        Self { is_copied: true, ..self }
     }
 
     /// Whether the value contains the subject.

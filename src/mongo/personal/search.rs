@@ -225,7 +225,7 @@ impl Searched {
             return Ok(vec![(owned.field, whole)]);
         }
         let mut told = Vec::new();
-        for field in named {
+        for field in named.into_iter().filter(|field| !field.is_copied) {
             let mut parts = Vec::new();
             elements(&whole, field.path, &|text| field.is_of(text, subject), &mut parts);
             told.extend(parts.into_iter().map(|part| (field.path, part)));

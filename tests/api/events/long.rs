@@ -138,15 +138,37 @@ async fn what_takes_no_events_gets_values() {
     gateway.assert_sound().await;
 }
 
-/// Logs events that are written like this, under a key.
-async fn log_written(client: &Client, key: &str, events: &str) -> Value {
+/// The answer to a call whose variables are written like this.
+async fn run_written(client: &Client, variables: &str) -> Value {
     let query = json!(EVENTS);
-    let body = format!(r#"{{"query":{query},"variables":{{"events":{events},"key":"{key}"}}}}"#);
+    let body = format!(r#"{{"query":{query},"variables":{variables}}}"#);
     let token = client.token.as_deref().expect("a token");
     let request = http().post(&client.url).bearer_auth(token);
     let request = request.header("content-type", "application/json").body(body);
-    let answer: Value = request.send().await.expect("an answer").json().await.expect("JSON");
-    answer["data"]["logEvents"].clone()
+    request.send().await.expect("an answer").json().await.expect("JSON")
+}
+
+/// Logs events that are written like this, under a key.
+async fn log_written(client: &Client, key: &str, events: &str) -> Value {
+    let variables = format!(r#"{{"events":{events},"key":"{key}"}}"#);
+    run_written(client, &variables).await["data"]["logEvents"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_list_is_the_value_of_its_own_variable() {
+    let gateway = Gateway::start().await;
+    let service = gateway.service();
+    let at = format!("{}T10:00:00Z", day(&gateway, 1));
+    let [_, many] = few_and_many(&[], &event("/good", &at));
+    // Without its escapes, the first name is written as the second one is.
+    let escaped = format!(r#"{{"\\u0065vents":"\u0001","\u0065vents":{many}}}"#);
+    let logged = run_written(&service, &escaped).await;
+    assert_eq!(logged["data"]["logEvents"]["count"], MORE, "{logged:#}");
+    // The list is in the place of a name, behind the name of another variable.
+    let no_json = format!(r#"{{"events":"\u0001","key":"events",{many}:1}}"#);
+    let refused = run_written(&service, &no_json).await;
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "BAD_USER_INPUT", "{refused:#}");
+    gateway.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -185,14 +185,14 @@ fn has_room(cx: Cx<'_>, cart: &CartDocument, attempt: &Attempt, changes: &[LineC
     lines <= MAX_LINES && bounds.demand_room(&cart.ops, attempt, "too many changes").is_ok()
 }
 
-/// Commits all changes that are ready. Returns the cart after them if it is to be read and there were any, or
+/// Commits all changes that are ready. Returns the cart after them if it is shown and there were any, or
 /// [`Step::Again`] if the guard didn't hold.
 async fn commit(
     cx: Cx<'_>,
     cart: &CartDocument,
     attempt: &Attempt,
     ready: &[(&Op, &Ready)],
-    reads: bool,
+    is_shown: bool,
 ) -> Result<Step<Option<CartDocument>>> {
     if ready.is_empty() {
         return Ok(Step::Done(None));
@@ -212,7 +212,7 @@ async fn commit(
     };
     let write = carts(&cx).change(change).also(store::has_lines_of(cart), attempt.command_limit());
     let write = write.within(attempt);
-    if reads {
+    if is_shown {
         return Ok(Step::or_again(write.then_read().await?.map(Some)));
     }
     Ok(if write.held().await? { Step::Done(None) } else { Step::Again })

@@ -170,7 +170,8 @@ impl<T: Stored> Guarded<T> {
 
     /// States that the write can share a statement with others that are alike. `key` is in the guard of this write alone. MongoDB
     /// parses the statement once for all of them, but doesn't tell which of the guards held. So a write that shared a statement
-    /// counts as applied, also if its guard didn't hold. If the statement fails, a write that was applied can count as refused.
+    /// counts as applied, also if its guard didn't hold, or if a shard missed its document while the balancer moved it. If the
+    /// statement fails, a write that was applied can count as refused.
     /// This is for writes after which the caller goes on in the same way in both cases.
     pub fn alike(mut self, alike: &'static Alike, key: &str) -> Self {
         self.write.alike = (!self.write.derives).then(|| (alike, key.to_owned()));

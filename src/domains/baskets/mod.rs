@@ -35,7 +35,7 @@ use mongodb::bson::{Bson, DateTime, Document};
 pub use closing::{begin, cancel, erase, may_use, open, sweep, sweep_untouched};
 pub use store::{
     CheckedOut, abort, active_as_read, baskets, bounds, complete, decide, find_active_of, freeze,
-    list_decided, list_overdue, modified, now, pay, reactivate, settle,
+    is_decided_by, list_decided, list_overdue, modified, now, pay, reactivate, settle,
 };
 
 use crate::{

@@ -194,6 +194,14 @@ pub fn decide<B: Basket>(basket: &B, checkout: &B::Checkout) -> Change {
     Change::new(basket.id(), both(active_as_read(basket), basket.as_read()), set)
 }
 
+/// Whether the basket was decided by this decision. Another attempt of the same call has the same tag, but its own deadline, or
+/// another owner.
+pub fn is_decided_by<B: Basket>(basket: &B, checkout: &B::Checkout) -> Document {
+    let Terms { tag, owner, deadline, .. } = B::terms(checkout);
+    let owner = owner.or_else(|| basket.owner());
+    doc! { "_id": basket.id(), "checkout.tag": tag, "checkout.deadline": deadline, "owner": owner }
+}
+
 /// PAID → COMPLETE, after everything that the checkout owed was applied. The payment token goes, because nothing is authorised with
 /// it any more. An order has its own copy, for pieces that are added.
 pub fn complete<B: Basket>(app: &App, id: &str, checkout: Terms<'_>) -> Guarded<B> {

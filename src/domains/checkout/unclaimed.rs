@@ -64,8 +64,10 @@ impl<S: Sale> Run<'_, S> {
             }
         };
         let decision = baskets::decide(basket, checkout).committing(op, tag, bounds);
-        let decision = baskets::baskets::<S::Basket>(app).change(decision).within(attempt);
-        if decision.held().await? {
+        let decision = baskets::baskets::<S::Basket>(app).change(decision);
+        // The record of the op doesn't tell it: another attempt of this call may have read another owner or other titles.
+        let decision = decision.applied_if(baskets::is_decided_by(basket, checkout));
+        if decision.within(attempt).held().await? {
             // The content is as it was read, so what is placed needs no other read.
             return Ok(Step::Done(Run { took, ..self }.place().await?));
         }

@@ -10,6 +10,7 @@ use crate::{
         cuts::{self, Case},
         long_bounds,
         proxy::Cut,
+        settled,
         shop::line,
         short_bounds,
     },
@@ -121,6 +122,43 @@ async fn who_read_a_cart_before_it_was_claimed_decides_nothing_after() {
     }
     let held = i64::try_from(cases).expect("few");
     assert_eq!(stock(&gateway, "a").await, (50 - held, held, 0));
+    gateway.assert_sound().await;
+}
+
+/// Two calls with one idempotency key check a guest's cart out: the guest's, and Ann's, whose cart it becomes. The guest's decision
+/// doesn't arrive. Its second copy comes after Ann's decision, before her order is placed.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_not_decided_places_no_order_of_the_owner_that_it_read() {
+    let gateway = Gateway::behind_proxy(long_bounds).await;
+    stocked(&gateway, "a", 0, 5).await;
+    let other = gateway.sibling_behind_proxy().await;
+    let guest = gateway.anonymous();
+    let id = guest.open_cart(RESERVE).await;
+    guest.add(&id, "a", 1).await;
+    let check_out = |client: Client| {
+        let variables = json!({ "input": checkout_input(&id, "none", "op") });
+        tokio::spawn(async move { client.run(&checkout_query(), variables).await })
+    };
+    let guests = gateway.proxy.as_ref().expect("a proxy");
+    guests.count_only(|seen| seen.collection == "carts" && seen.command == "update");
+    guests.cut(0, Cut::Hold);
+    let lost = check_out(guest);
+    guests.reached().await;
+    let anns = other.proxy.as_ref().expect("a proxy");
+    anns.count_only(|seen| seen.collection == "orders" && seen.command == "insert");
+    anns.cut(0, Cut::Hold);
+    let placing = check_out(other.shopper("ann"));
+    anns.reached().await;
+    guests.discard();
+    let answer = lost.await.expect("an answer");
+    assert_eq!(answer["errors"][0]["extensions"]["code"], "UNAVAILABLE", "{answer:#}");
+    anns.release().await;
+    let answer = placing.await.expect("an answer");
+    assert!(is(&answer["data"]["checkoutCart"], "Order"), "{answer:#}");
+    settled(&other).await;
+    let orders = gateway.stored("orders").await;
+    let owners: Vec<_> = orders.iter().map(|order| order.get_str("owner").ok()).collect();
+    assert_eq!(owners, [Some("ann")], "{orders:#?}");
     gateway.assert_sound().await;
 }
 

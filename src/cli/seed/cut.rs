@@ -1,8 +1,11 @@
 //! Flows that are interrupted on purpose, as by a crash, so that the shop also has carts and orders in
 //! transient states. The gateway's sweeps find and finish them.
 
+use std::{collections::HashSet, sync::Mutex};
+
 use mongodb::{
     Client,
+    bson::{Bson, Document},
     event::{EventHandler, command::CommandEvent},
 };
 use tokio_util::sync::CancellationToken;
@@ -13,7 +16,7 @@ use super::{
     goods::text,
     shoppers::{self, Shopper, Visits},
 };
-use crate::{app::App, cli::failure::Failure, config::Config, mongo::connect};
+use crate::{app::App, cli::failure::Failure, config::Config, locks::lock, mongo::connect};
 
 /// An interrupted flow.
 pub(in super::super) struct Cut {
@@ -73,8 +76,8 @@ pub(super) async fn cut(
     Ok(cuts)
 }
 
-/// Runs `work` in a gateway with a client of its own until MongoDB has answered a write with a document in
-/// `state`. It is stopped before it receives that answer.
+/// Runs `work` in a gateway with a client of its own until MongoDB has made a write that brings a document into
+/// `state`. It is stopped before it receives the answer.
 async fn until(
     config: &Config,
     state: &'static str,
@@ -82,14 +85,22 @@ async fn until(
 ) -> Result<(), Failure> {
     let reached = CancellationToken::new();
     let seen = reached.clone();
+    let sent = Mutex::<HashSet<i32>>::default();
     let observe = move |event: CommandEvent| {
-        if let CommandEvent::Succeeded(answer) = event
-            && answer
-                .reply
-                .get_document("value")
-                .is_ok_and(|after| after.get_str("state").is_ok_and(|now| now == state))
-        {
-            seen.cancel();
+        let mut sent = lock(&sent);
+        match event {
+            CommandEvent::Started(command) if writes(&command.command, state) => {
+                sent.insert(command.request_id);
+            }
+            CommandEvent::Succeeded(answer) if sent.remove(&answer.request_id) => {
+                // A `findAndModify` answers with the document, an `update` with a number.
+                let is_refused = answer.reply.get("value") == Some(&Bson::Null)
+                    || answer.reply.get_i32("n").is_ok_and(|changed| changed == 0);
+                if !is_refused {
+                    seen.cancel();
+                }
+            }
+            _ => {}
         }
     };
     let mut options = connect::options(&config.mongodb_uri, "docgate").await.map_err(trouble)?;
@@ -111,6 +122,23 @@ async fn until(
     tasks.wait().await;
     connect::close_beside_others(client).await;
     worked
+}
+
+/// Whether a command writes this state.
+fn writes(command: &Document, state: &str) -> bool {
+    let statements = command.get_array("updates").into_iter().flatten();
+    let updates = statements.filter_map(|one| one.as_document()?.get("u"));
+    updates.chain(command.get("update")).any(|update| has_text(update, state))
+}
+
+/// Whether this text is a value in it.
+fn has_text(value: &Bson, text: &str) -> bool {
+    match value {
+        Bson::String(value) => value == text,
+        Bson::Document(value) => value.values().any(|value| has_text(value, text)),
+        Bson::Array(values) => values.iter().any(|value| has_text(value, text)),
+        _ => false,
+    }
 }
 
 fn trouble(error: mongodb::error::Error) -> Failure {

@@ -92,9 +92,6 @@ async fn what_takes_no_events_gets_values() {
             "mutation($list: EventInput!) {{ logEvents(input: {{ events: [$list] }}) {logged} }}"
         ),
         format!(
-            "mutation($list: [[EventInput!]!]!) {{ logEvents(input: {{ events: $list }}) {logged} }}"
-        ),
-        format!(
             "mutation($list: [EventInput!]!, $more: Int!) {{ logEvents(input: {{ events: $list }}) {logged} }}"
         ),
         of_ids,

@@ -115,9 +115,10 @@ pub(super) fn guard(ops: &[(&Op, &str)], bounds: Bounds) -> Document {
 }
 
 fn none_of(values: Vec<&str>) -> Document {
-    match values.as_slice() {
-        [value] => doc! { "$ne": *value },
-        _ => doc! { "$nin": values },
+    if let [value] = values.as_slice() {
+        doc! { "$ne": *value }
+    } else {
+        doc! { "$nin": values }
     }
 }
 

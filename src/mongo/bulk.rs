@@ -31,10 +31,8 @@ pub struct Walk(pub(super) Option<Bson>);
 impl Walk {
     /// The condition on the `_id`s of the documents that are left.
     pub(super) fn rest(&self) -> Document {
-        match &self.0 {
-            Some(last) => doc! { "$gt": last.clone() },
-            None => doc! { "$gte": Bson::MinKey },
-        }
+        let from_the_first = || doc! { "$gte": Bson::MinKey };
+        self.0.as_ref().map_or_else(from_the_first, |last| doc! { "$gt": last.clone() })
     }
 }
 

@@ -136,7 +136,7 @@ impl<'a> Run<'a> {
         let all = conditions.chain([Cow::Owned(is_known.into())]).collect();
         let fails = doc! { "$toInt": { "$concat": [REFUSED, { "$type": "$_id" }] } };
         let id = Choice { operands: (All { all }, "$_id", fails) };
-        let check = Stage::Check(Check { set: Checked { id, changes } });
+        let check = Stage::Check(Box::new(Check { set: Checked { id, changes } }));
         [check].into_iter().chain(rest.iter().map(Stage::Own)).collect()
     }
 }
@@ -161,7 +161,7 @@ struct Statement<'a> {
 #[serde(untagged)]
 enum Stage<'a> {
     /// Fails unless the conditions hold, and otherwise makes the first change.
-    Check(Check<'a>),
+    Check(Box<Check<'a>>),
     /// A stage of a write.
     Own(&'a Document),
 }

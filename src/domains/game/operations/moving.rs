@@ -237,13 +237,11 @@ async fn give_gold(app: &App, parts: &[Part]) -> Result<Option<Box<CharacterDocu
     let first_given = store::give_gold(app, first).then_read();
     let given = async { tokio::try_join!(first_given, try_join_all(each)) };
     let (after, _) = batched(given).await?;
-    match after {
-        Some(after) => Ok(Some(Box::new(after))),
-        None => {
-            let found = characters(app).get_settled(&first.found.holder().id).await?;
-            Ok(found.map(Box::new))
-        }
+    if let Some(after) = after {
+        return Ok(Some(Box::new(after)));
     }
+    let found = characters(app).get_settled(&first.found.holder().id).await?;
+    Ok(found.map(Box::new))
 }
 
 /// Gives the first part, and returns it if it is a character that lives on.

@@ -122,10 +122,9 @@ async fn insert(
     }
 }
 
-/// The collection with the indexes of the gateway's.
+/// The collection with the indexes of the gateway's. It keeps the events of the rounds before, as the gateway's does.
 async fn collection() -> io::Result<Collection<RawDocumentBuf>> {
     let events = database().await?.collection::<RawDocumentBuf>("bench_events");
-    events.drop().await.map_err(io::Error::other)?;
     let keys = [
         doc! { "path": 1, "at": 1, "_id": 1 },
         doc! { "host": 1, "at": 1, "_id": 1 },

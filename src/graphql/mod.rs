@@ -9,7 +9,7 @@
 //! - [`cx`]: the context of an operation: the gateway and the caller
 //! - [`declared`]: declared inputs
 //! - [`mutations`]: declared mutations and their results
-//! - [`bulk`]: declared inputs of which a call has many; [`many`]: lists of them that are parsed with their request
+//! - [`bulk`]: declared inputs that a call has many of; [`many`]: lists of them that are parsed with their request
 //! - [`fields`]: declared fields of objects, and of the roots `Query` and `Subscription`
 //! - [`interface`]: declared interfaces
 //! - [`object_of`]: object types that show a stored document

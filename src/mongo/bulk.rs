@@ -125,7 +125,7 @@ impl<T: Stored> Collection<T> {
     }
 
     /// Sets fields to the values of expressions, by one command: of those documents with these `_id`s that the guard matches.
-    /// This is for changes that may be repeated, and of which no caller needs to know whether the guard held.
+    /// This is for changes that may be repeated, if no caller needs to know whether the guard held.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the documents may have been changed.

@@ -1,7 +1,7 @@
 //! Parts of stored documents that are decoded when they are needed.
 //!
 //! An owned type decodes all of its fields, which copies each string. A large part that few callers look at is kept in its
-//! stored form instead. A type of which most callers look at few fields is viewed; see
+//! stored form instead. If most callers look at few fields of a type, the type is viewed; see
 //! [`lazy_document`](super::lazy_document).
 
 use std::sync::OnceLock;

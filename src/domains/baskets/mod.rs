@@ -168,7 +168,7 @@ pub trait Basket: Decider + Clone {
     fn state(&self) -> State;
     /// The checkout in progress, or the one that closed it.
     fn checkout(&self) -> Option<&Self::Checkout>;
-    /// Number of checkouts that were begun with a claim.
+    /// Number of checkouts that were started with a claim.
     fn checkouts(&self) -> i32;
     /// Server time of the last change of its state or content.
     fn modified_at(&self) -> DateTime;

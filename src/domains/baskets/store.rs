@@ -155,7 +155,7 @@ pub fn settle<B: Basket>(app: &App, id: &str, tag: &str) -> Guarded<B> {
 }
 
 /// ACTIVE → PENDING: the content as it was read is frozen for a checkout with a claim. The guard includes that no other checkout
-/// was begun since then.
+/// was started since then.
 pub fn freeze<B: Basket>(app: &App, basket: &B, checkout: &B::Checkout) -> Guarded<B> {
     let unbegun = doc! { B::CHECKOUTS: basket.checkouts() };
     let set = doc! {

@@ -40,7 +40,7 @@ document! {
         pub quote?: CartQuote,
         /// The checkout in progress, or the one that closed the cart.
         pub checkout?: Checkout,
-        /// Number of checkouts with a claim that were begun. It is part of the next one's id.
+        /// Number of checkouts with a claim that were started. It is part of the next one's id.
         pub checkouts as "attempts": i32,
         /// Server time of opening.
         pub opened_at: DateTime,

@@ -45,8 +45,8 @@ pub async fn settle_behind<S: Statements>(room: S, next: &Next) -> Result<(), Er
     settle(room, &next.id).held().await.map(drop)
 }
 
-/// Decisions of which everything is given, and which one command is going to settle. If the gateway is killed before, the
-/// sweep settles them.
+/// Decisions whose parts are all given. One command is going to settle them. If the gateway is killed before, the sweep
+/// settles them.
 #[derive(Debug)]
 pub struct Lot<D> {
     ids: Mutex<Vec<String>>,

@@ -28,7 +28,7 @@ document! {
         pub outbox: Vec<Release>,
         /// The checkout in progress, or the one that closed the booking.
         pub checkout?: Checkout,
-        /// Number of checkouts with a claim that were begun. It is part of the next one's id.
+        /// Number of checkouts with a claim that were started. It is part of the next one's id.
         pub checkouts: i32,
         /// Server time of opening.
         pub opened_at: DateTime,

@@ -120,7 +120,7 @@ settings! {
         /// the schema, builds no indexes and runs no sweeps.
         pub rooms: Vec<String> = Vec::new(),
 
-        /// Fallback locale for names that exist neither for the requested tag nor for its language.
+        /// Fallback locale for names that exist neither for the requested tag nor for its language, and for amounts of money.
         pub site_locale: String = "en".into(),
         /// Base URL of the site for links in feeds, such as `https://www.example.org`. Without it links begin
         /// with the path.

@@ -22,10 +22,9 @@ use icu_provider::prelude::{
 };
 use zerovec::ZeroMap;
 
-use super::scalars::LocaleTag;
-
-/// Formats an amount for display, with this number of digits after the decimal separator. Nothing is rounded.
-pub(super) fn formatted(minor_units: i64, digits: u8, code: &str, locale: &LocaleTag) -> String {
+/// Formats an amount for display, with this number of digits after the decimal separator. Nothing is rounded. `locale` is
+/// a language tag.
+pub(super) fn formatted(minor_units: i64, digits: u8, code: &str, locale: &str) -> String {
     let mut amount = Decimal::from(minor_units);
     amount.multiply_pow10(-i16::from(digits));
     match formatter(digits, code, locale) {
@@ -37,7 +36,7 @@ pub(super) fn formatted(minor_units: i64, digits: u8, code: &str, locale: &Local
 fn formatter(
     digits: u8,
     code: &str,
-    locale: &LocaleTag,
+    locale: &str,
 ) -> Option<CurrencyFormatter<icu_decimal::DecimalFormatter>> {
     let currency: CurrencyType = code.parse().ok()?;
     let preferences = (&supported(locale)).into();
@@ -47,9 +46,9 @@ fn formatter(
 }
 
 /// The locale of a tag. For a tag that CLDR doesn't support, such as `zh-min-nan`, it is the language alone.
-fn supported(tag: &LocaleTag) -> Locale {
-    let whole = tag.as_str().parse();
-    whole.or_else(|_| tag.language().parse()).unwrap_or(Locale::UNKNOWN)
+fn supported(tag: &str) -> Locale {
+    let language = tag.split('-').next().unwrap_or_default();
+    tag.parse().or_else(|_| language.parse()).unwrap_or(Locale::UNKNOWN)
 }
 
 /// Data of locales and of the currency for the formatter.
@@ -117,9 +116,8 @@ mod tests {
     use super::*;
 
     fn in_locale(minor_units: i64, digits: u8, code: &str, locale: &str) -> String {
-        let tag = LocaleTag::parse_tag(locale).expect("a tag");
         // The kind of space that a locale uses doesn't matter here.
-        formatted(minor_units, digits, code, &tag).replace(['\u{a0}', '\u{202f}'], " ")
+        formatted(minor_units, digits, code, locale).replace(['\u{a0}', '\u{202f}'], " ")
     }
 
     #[test]

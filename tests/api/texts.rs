@@ -594,3 +594,19 @@ async fn amounts_are_written_as_the_locale_writes_them() {
     let none = json!({ "sku": "USD", "locale": "" });
     assert_eq!(gateway.anonymous().error_code(query, none).await, "BAD_USER_INPUT");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn amounts_without_a_locale_are_written_in_the_language_of_the_site() {
+    let query = "query($sku: ID!, $locale: LocaleTag) { product(sku: $sku) {
+        pricing { list { formatted } retail { formatted(locale: $locale) } } } }";
+    for (site, expected) in [("en", "€1,234.50"), ("de", "1.234,50\u{a0}€")] {
+        let gateway = Gateway::with(|config| config.site_locale = site.into()).await;
+        gateway.product("a", 123_450, "EUR").await;
+        for variables in [json!({ "sku": "a" }), json!({ "sku": "a", "locale": null })] {
+            let product = gateway.anonymous().field(query, variables).await;
+            let pricing =
+                json!({ "list": { "formatted": expected }, "retail": { "formatted": expected } });
+            assert_eq!(product["pricing"], pricing, "{site}");
+        }
+    }
+}

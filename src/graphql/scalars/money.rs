@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use async_graphql::{InputValueResult, Object, Scalar, ScalarType, Value};
+use async_graphql::{Context, InputValueResult, Object, Scalar, ScalarType, Value};
 use serde::{Deserialize, Serialize};
 
 use super::{LocaleTag, Long, of_text};
 use crate::{
-    graphql::amounts,
+    graphql::{amounts, app},
     mongo::{
         lazy_document::Field,
         raw_bson::{Element, TypeMismatch},
@@ -131,9 +131,14 @@ impl Money {
     /// is updated.
     async fn formatted(
         &self,
-        #[graphql(desc = "Language tag of the locale.")] locale: LocaleTag,
+        context: &Context<'_>,
+        #[graphql(desc = "Language tag of the locale. Default: the site's language.")]
+        locale: Option<LocaleTag>,
     ) -> String {
-        amounts::formatted(self.minor_units, self.currency.digits(), self.currency.code(), &locale)
+        let (digits, code) = (self.currency.digits(), self.currency.code());
+        let site = app(context).config().site_locale.as_str();
+        let locale = locale.as_ref().map_or(site, LocaleTag::as_str);
+        amounts::formatted(self.minor_units, digits, code, locale)
     }
 }
 

@@ -2,14 +2,18 @@
 
 mod selection;
 
-use std::{error::Error as StdError, fmt, process::ExitCode};
+use std::{error::Error as StdError, fmt, io, process::ExitCode};
 
 use crate::{config::Faults, edge::SetupError, error::Error, managed::ManagedError};
+
+/// The exit code that shells show of a process which SIGPIPE ends.
+const READER_GONE: u8 = 141;
 
 /// The failure of a command, with a sentence for the user of the terminal.
 #[derive(Debug)]
 pub(super) struct Failure {
     code: u8,
+    /// Empty if there is nothing to tell.
     sentence: String,
 }
 
@@ -24,6 +28,15 @@ impl Failure {
         Self { code: 3, sentence: sentence.into() }
     }
 
+    /// The output of this name can't be written: exit code 3. If the reader of a pipe is gone, as `head` is after its lines,
+    /// it wants no more: exit code 141 without a sentence.
+    pub(super) fn unwritten(name: &str, fault: &io::Error) -> Self {
+        if fault.kind() == io::ErrorKind::BrokenPipe {
+            return Self { code: READER_GONE, sentence: String::new() };
+        }
+        Self::trouble(format!("can't write {name}: {fault}"))
+    }
+
     /// The queried gateway isn't ready: exit code 1.
     pub(super) fn unready(sentence: impl Into<String>) -> Self {
         Self { code: 1, sentence: sentence.into() }
@@ -32,6 +45,11 @@ impl Failure {
     /// Adds a hint on how to solve the problem.
     pub(super) fn with_hint(self, hint: &str) -> Self {
         Self { sentence: format!("{} ({hint})", self.sentence), ..self }
+    }
+
+    /// Whether there is nothing to tell.
+    pub(super) fn is_silent(&self) -> bool {
+        self.sentence.is_empty()
     }
 
     /// The exit code.

@@ -58,6 +58,7 @@ Exit codes:
   1  completed with findings: a rule is broken, an index is missing, a line was skipped
   2  the command line or the configuration is invalid
   3  failure: MongoDB doesn't answer, a port is taken, a file can't be read
+  141  an export to stdout ended early, because its reader is gone (as `head` is)
 
 Log lines and progress go to stderr; DOCGATE_LOG (such as `debug` or `docgate=debug`) sets the log \
 filter.";
@@ -92,7 +93,9 @@ pub fn main() -> ExitCode {
     match ended {
         Ok(code) => code,
         Err(failure) => {
-            terminal::complain(&failure);
+            if !failure.is_silent() {
+                terminal::complain(&failure);
+            }
             failure.code()
         }
     }

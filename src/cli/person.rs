@@ -109,7 +109,8 @@ pub(super) struct What {}
 /// interrupted.
 ///
 /// Exit codes: 0 if the export is complete, also if nothing was found; 2 if the file exists, 3 if the database has none of
-/// docgate's collections. Rooms that are switched off aren't searched; the command names those with collections.
+/// docgate's collections, 141 if the reader of the lines is gone before the last one. Rooms that are switched off aren't
+/// searched; the command names those with collections.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Export {

@@ -49,7 +49,7 @@ use crate::{
 /// rows are beside it, in a file whose name ends with `.new`. The new file of an export that fails isn't complete.
 ///
 /// Exit codes: 0 if the export is complete, 2 if the room of the rows is switched off or the file exists, 3 if the database
-/// has none of docgate's collections.
+/// has none of docgate's collections, 141 if the reader of the rows is gone before the last one.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(in crate::cli) struct Csv {
@@ -84,6 +84,15 @@ pub(in crate::cli) fn separator(given: char) -> Result<u8, Failure> {
     let unusable =
         "--separator takes a punctuation mark of ASCII that is no quote, a tab or a space";
     u8::try_from(given).ok().filter(|_| is_usable).ok_or_else(|| Failure::usage(unusable))
+}
+
+/// The fault of the output that the rows are written to.
+fn of_output(fault: csv::Error) -> io::Error {
+    let sentence = fault.to_string();
+    match fault.into_kind() {
+        csv::ErrorKind::Io(fault) => fault,
+        _ => io::Error::other(sentence),
+    }
 }
 
 impl Rows {
@@ -122,9 +131,7 @@ impl Csv {
         preconditions::room_is_on(&config, self.room())?;
         let file = self.file.as_ref().filter(|file| *file != Path::new("-"));
         let name = file.map_or_else(|| "stdout".into(), |file| file.display().to_string());
-        let unwritten = |fault: &dyn std::fmt::Display| {
-            Failure::trouble(format!("can't write {name}: {fault}"))
-        };
+        let unwritten = |fault: &io::Error| Failure::unwritten(&name, fault);
         let columns = self.rows.columns();
         let is_there = |column: &Column| !(self.without_images && column.names_images());
         let exported = on_database(&config, async |database| {
@@ -148,7 +155,7 @@ impl Csv {
             }
             let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(output);
             let header = columns.iter().filter(|column| is_there(column)).map(|column| column.name);
-            writer.write_record(header).map_err(|fault| unwritten(&fault))?;
+            writer.write_record(header).map_err(|fault| unwritten(&of_output(fault)))?;
             let (mut count, mut failed) = (0_u64, None);
             let unwritable = CancellationToken::new();
             let each = |mut line: Value| {
@@ -178,7 +185,7 @@ impl Csv {
                 read = self.rows.for_each(&app, each) => read?,
             }
             if let Some(fault) = failed {
-                return Err(unwritten(&fault));
+                return Err(unwritten(&of_output(fault)));
             }
             writer.flush().map_err(|fault| unwritten(&fault))?;
             if let Some(replacement) = replacement {

@@ -47,7 +47,7 @@ impl Output {
             io::ErrorKind::AlreadyExists => {
                 Failure::usage(format!("{name} exists")).with_hint("name a new file")
             }
-            _ => unwritten(name, &fault),
+            _ => Failure::unwritten(name, &fault),
         })
     }
 
@@ -74,7 +74,7 @@ impl Output {
         let mut parts = parts.into_iter();
         parts
             .try_for_each(|part| self.to.write_all(part))
-            .map_err(|fault| unwritten(&self.name, &fault))
+            .map_err(|fault| Failure::unwritten(&self.name, &fault))
     }
 
     /// Writes what is held of a guest.
@@ -91,7 +91,7 @@ impl Output {
 
     /// Writes what is still buffered. Returns the number of lines.
     pub(super) fn finish(&mut self) -> Result<u64, Failure> {
-        self.to.flush().map_err(|fault| unwritten(&self.name, &fault))?;
+        self.to.flush().map_err(|fault| Failure::unwritten(&self.name, &fault))?;
         if self.lines > 0 {
             self.incomplete = None;
         }
@@ -106,8 +106,4 @@ impl Drop for Output {
             let _gone = fs::remove_file(path);
         }
     }
-}
-
-fn unwritten(name: &str, fault: &io::Error) -> Failure {
-    Failure::trouble(format!("can't write {name}: {fault}"))
 }

@@ -14,7 +14,7 @@ use docgate::{
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::{done, on, preconditions::assert_private};
+use super::{done, on, output::unread, preconditions::assert_private};
 use crate::{
     assets::{editor, file, uploaded},
     buying,
@@ -256,6 +256,7 @@ async fn the_command_exports_and_erases() {
     let came: Vec<&Value> = lines.iter().filter(came).collect();
     assert!(came.len() == 1 && came[0]["value"].get("by").is_none(), "{came:#?}");
     assert!(out.contains(&key(&orders[0])) && !out.contains("bob"), "{out}");
+    assert_eq!(unread(on(&name, &["person", "export", EVE])), (141, String::new()));
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("eve.jsonl").display().to_string();
     assert_eq!(person(&["export", EVE, "--out", &file]).0, 0);

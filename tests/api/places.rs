@@ -201,7 +201,7 @@ impl Call<'_> {
             }
             Some(TypeKind::Enum(values)) => values.values[0].node.value.node.to_string(),
             _ => match (of, name) {
-                ("Int" | "Long", _) => "1".to_owned(),
+                ("Float" | "Int" | "Long", _) => "1".to_owned(),
                 ("Boolean", _) => "true".to_owned(),
                 ("CurrencyCode", _) => "\"EUR\"".to_owned(),
                 ("LocaleTag", _) => "\"en\"".to_owned(),

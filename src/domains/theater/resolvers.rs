@@ -115,6 +115,9 @@ mutations! {
     /// Creates a theater.
     create_theater(CreateTheaterInput) -> CreateTheaterResult by merchant;
 
+    /// Replaces the name, the address and the place of a theater. Repeatable: a repeat finds them and changes nothing.
+    update_theater(UpdateTheaterInput) -> UpdateTheaterResult by merchant;
+
     /// Replaces the seat plan of a theater. Screenings that were created before keep the former plan. Repeatable: a
     /// repeat finds its plan and changes nothing.
     change_seat_plan(ChangeSeatPlanInput) -> ChangeSeatPlanResult by merchant;

@@ -81,6 +81,14 @@ fn texts_of_trade() -> Vec<(&'static str, Value, &'static [&'static str])> {
             &["/answer"],
         ),
         (
+            "updateTheater",
+            json!({
+                "theaterId": NodeKind::THEATER.id("a"), "version": "1", "name": "Name",
+                "address": "Street 1", "location": { "latitude": 1, "longitude": 1 },
+            }),
+            &["/name", "/address"],
+        ),
+        (
             "changeSeatPlan",
             json!({
                 "theaterId": NodeKind::THEATER.id("a"), "version": "1",

@@ -121,6 +121,48 @@ async fn a_screening_keeps_its_plan_when_the_theater_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_theater_is_renamed_and_moved() {
+    let gateway = Gateway::start().await;
+    let (merchant, visitor) = (gateway.merchant(), gateway.anonymous());
+    let theater = theater(&gateway, &["AB"]).await;
+    let screening = screening_in(&gateway, &theater).await;
+    let update = async |client: &Client, version: &str, name: &str, latitude: f64| {
+        let query = "mutation($input: UpdateTheaterInput!) { updateTheater(input: $input) {
+            __typename ... on Theater { name address location { latitude longitude } version seatCount }
+            ... on UserError { code message } ... on Conflict { currentVersion }
+            ... on InvalidInput { field } } }";
+        let input = json!({
+            "theaterId": theater, "version": version, "name": name, "address": "B street 2",
+            "location": { "latitude": latitude, "longitude": 2.5 },
+        });
+        client.field(query, json!({ "input": input })).await
+    };
+    let before = gateway.snapshot().await;
+    assert_eq!(update(&merchant, "1", " ", 48.5).await["field"], "input.name");
+    assert_eq!(update(&merchant, "1", "Rex", 90.5).await["field"], "input.location.latitude");
+    assert_eq!(said(&update(&merchant, "0", "Rex", 48.5).await), "CONFLICT");
+    assert_eq!(gateway.snapshot().await, before);
+    let updated = update(&merchant, "1", "Rex", 48.5).await;
+    let expected = json!({
+        "__typename": "Theater", "name": "Rex", "address": "B street 2",
+        "location": { "latitude": 48.5, "longitude": 2.5 }, "version": "2", "seatCount": 2,
+    });
+    assert_eq!(updated, expected);
+    // A repeat changes nothing; another change of the same version is a conflict.
+    assert_eq!(update(&merchant, "1", "Rex", 48.5).await, updated);
+    let stale = update(&merchant, "1", "Roxy", 48.5).await;
+    assert_eq!((said(&stale), &stale["currentVersion"]), ("CONFLICT", &json!("2")));
+    assert_eq!(said(&change(&merchant, &theater, "1", plan(&["A"])).await), "CONFLICT");
+    // It is found where it is now, and its screenings show its name.
+    let query = "query($id: ID!) { screening(id: $id) { theater { name } }
+        theatersNear(point: { latitude: 48.5, longitude: 2.5 }, withinMeters: 100) { nodes { theater { name } } } }";
+    let found = visitor.data(query, json!({ "id": screening })).await;
+    assert_eq!(found["screening"]["theater"]["name"], "Rex", "{found:#}");
+    assert_eq!(found["theatersNear"]["nodes"], json!([{ "theater": { "name": "Rex" } }]));
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_screening_names_its_faults() {
     let gateway = Gateway::start().await;
     let theater = theater(&gateway, &["AB"]).await;

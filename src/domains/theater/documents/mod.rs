@@ -25,7 +25,7 @@ document! {
         pub address: String,
         pub place: GeoPoint,
         pub plan: SeatPlan,
-        /// Number of the plan. It rises with each change of the plan.
+        /// It rises with each change of the theater or its plan.
         pub version: i64,
         /// Digest of the input that created it, which identifies a repeat.
         pub origin: String,

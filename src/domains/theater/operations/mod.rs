@@ -18,4 +18,6 @@ pub use receipts::{cancel_receipt, my_receipts, receipt, receipts_of_screening};
 pub use screenings::{create_screening, screening, screenings, suggest_seats};
 pub(super) use seats::free;
 pub use seats::{hold_seats, release_seats};
-pub use theaters::{change_seat_plan, create_theater, theater, theaters_near, theaters_within};
+pub use theaters::{
+    change_seat_plan, create_theater, theater, theaters_near, theaters_within, update_theater,
+};

@@ -6,7 +6,7 @@ use super::super::{
     store::{self, DISTANCE, Near, theaters},
     types::{
         ChangeSeatPlanInput, ChangeSeatPlanResult, CreateTheaterInput, CreateTheaterResult,
-        GeoPointInput, NearbyTheater, Theater,
+        GeoPointInput, NearbyTheater, Theater, UpdateTheaterInput, UpdateTheaterResult,
     },
 };
 use crate::{
@@ -101,18 +101,49 @@ pub async fn change_seat_plan(
     let (attempt, theater) = cx.begin_with::<TheaterDocument>(&id).await?;
     theater.ok_or_else(|| NotFound::of(NodeKind::THEATER, &id))?;
     seat_plan.demand_seats()?;
-    let plan = SeatPlan::from(seat_plan);
-    // No theater has version 0, nor the last one: a repeat looks for the next.
-    let version = version.parse::<i64>().ok().filter(|read| *read < i64::MAX).unwrap_or(0);
+    let (plan, version) = (SeatPlan::from(seat_plan), number_of(&version));
     let change = store::change_plan(&id, version, &plan);
-    match theaters(&cx).write_and_read(&change, &attempt).await? {
+    let written = theaters(&cx).write_and_read(&change, &attempt).await?;
+    changed(written, (&id, version), |theater| theater.plan == plan)
+}
+
+/// Replaces the name, the address and the place. A repeat finds them there.
+pub async fn update_theater(
+    cx: Cx<'_>,
+    input: UpdateTheaterInput,
+) -> Result<TheaterDocument, Stop<UpdateTheaterResult>> {
+    let UpdateTheaterInput { theater_id: id, version, name, address, location } =
+        input.checked()?.into_inner();
+    let (attempt, theater) = cx.begin_with::<TheaterDocument>(&id).await?;
+    theater.ok_or_else(|| NotFound::of(NodeKind::THEATER, &id))?;
+    let (place, version) =
+        (GeoPoint::new(location.longitude, location.latitude), number_of(&version));
+    let change = store::update(&id, version, (&name, &address, &place));
+    let written = theaters(&cx).write_and_read(&change, &attempt).await?;
+    changed(written, (&id, version), |theater| {
+        theater.name == name && theater.address == address && theater.place == place
+    })
+}
+
+/// The number of a version that a client has read. No theater has version 0, nor the last one: a repeat looks for the next.
+fn number_of(version: &str) -> i64 {
+    version.parse::<i64>().ok().filter(|read| *read < i64::MAX).unwrap_or(0)
+}
+
+/// The result of a change of a theater that had this version. A repeat finds the next version with what the change made.
+fn changed<U: From<Conflict> + From<NotFound>>(
+    written: Verdict<TheaterDocument, (), TheaterDocument>,
+    (id, version): (&str, i64),
+    is_made: impl Fn(&TheaterDocument) -> bool,
+) -> Result<TheaterDocument, Stop<U>> {
+    match written {
         Verdict::Applied(theater) => Ok(theater),
-        Verdict::Refused((), theater) if theater.version == version + 1 && theater.plan == plan => {
+        Verdict::Refused((), theater) if theater.version == version + 1 && is_made(&theater) => {
             Ok(theater)
         }
         Verdict::Refused((), theater) => {
             Err(Conflict::stale_version(theater.version.to_string()).into())
         }
-        Verdict::Missing => Err(NotFound::of(NodeKind::THEATER, &id).into()),
+        Verdict::Missing => Err(NotFound::of(NodeKind::THEATER, id).into()),
     }
 }

@@ -18,7 +18,9 @@ use mongodb::error::ErrorKind;
 
 use super::{
     NEAREST,
-    documents::{BookingDocument, ReceiptDocument, ScreeningDocument, SeatPlan, TheaterDocument},
+    documents::{
+        BookingDocument, GeoPoint, ReceiptDocument, ScreeningDocument, SeatPlan, TheaterDocument,
+    },
 };
 use crate::{domains::baskets, flow::Bounds, graphql::prelude::*, mongo::prelude::*};
 
@@ -46,6 +48,19 @@ pub(super) fn bounds(app: &App) -> Bounds {
 /// Replaces the plan of a theater, if it still has this version.
 pub(super) fn change_plan(id: &str, version: i64, plan: &SeatPlan) -> Change<()> {
     let set = doc! { "plan": literal(stored(plan)), "version": version + 1 };
+    Change::ruled(id, [(is("version", version), ())], set)
+}
+
+/// Replaces the name, the address and the place of a theater, if it still has this version.
+pub(super) fn update(
+    id: &str,
+    version: i64,
+    (name, address, place): (&str, &str, &GeoPoint),
+) -> Change<()> {
+    let set = doc! {
+        "name": literal(name), "address": literal(address), "place": literal(stored(place)),
+        "version": version + 1,
+    };
     Change::ruled(id, [(is("version", version), ())], set)
 }
 

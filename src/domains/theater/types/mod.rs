@@ -18,4 +18,5 @@ pub use screenings::{
 pub use theaters::{
     ChangeSeatPlanInput, ChangeSeatPlanResult, CreateTheaterInput, CreateTheaterResult, GeoPoint,
     GeoPointInput, NearbyTheater, PlanRowInput, PriceCategoryInput, SeatPlanInput, Theater,
+    UpdateTheaterInput, UpdateTheaterResult,
 };

@@ -33,7 +33,7 @@ object! {
         seat_plan: &SeatPlan = &theater.plan,
         /// Number of seats of the plan.
         seat_count: i32 = int(theater.plan.count()),
-        /// Version of the plan, for `changeSeatPlan`.
+        /// Version of the theater and its plan, for `updateTheater` and `changeSeatPlan`.
         version: ID = ID(theater.version.to_string()),
         /// Screenings in the theater, in the order of their beginning.
         screenings(
@@ -113,11 +113,25 @@ input! {
         pub idempotency_key: Option<ID> where optional(idempotency_key()),
     }
 
-    /// Input of `changeSeatPlan`: the theater, the version of its plan, and the new plan.
+    /// Input of `updateTheater`: the theater, its version, and what it is called and where it is from now on.
+    pub struct UpdateTheaterInput {
+        /// Global id of the theater.
+        pub theater_id: ID where id(NodeKind::THEATER),
+        /// Version of the theater on which the change is based.
+        pub version: ID,
+        /// Name of the theater, 1 to 200 characters.
+        pub name: String where text(1..=200),
+        /// Postal address on one or several lines, 1 to 500 characters.
+        pub address: String where text(1..=500),
+        /// Place on the map.
+        pub location: GeoPointInput where nested(),
+    }
+
+    /// Input of `changeSeatPlan`: the theater, its version, and the new plan.
     pub struct ChangeSeatPlanInput {
         /// Global id of the theater.
         pub theater_id: ID where id(NodeKind::THEATER),
-        /// Version of the plan on which the new one is based.
+        /// Version of the theater on which the new plan is based.
         pub version: ID,
         /// The new plan.
         pub seat_plan: SeatPlanInput where plan,
@@ -210,8 +224,13 @@ result! {
     pub enum CreateTheaterResult:
         TheaterDocument => Theater | Conflict | InvalidInput;
 
+    /// Result of `updateTheater`: the theater after the change, or a refusal. `NotFound`: there is no such theater.
+    /// `Conflict`: the theater or its plan was changed since that version.
+    pub enum UpdateTheaterResult:
+        TheaterDocument => Theater | NotFound | Conflict | InvalidInput;
+
     /// Result of `changeSeatPlan`: the theater with the new plan, or a refusal. `NotFound`: there is no such theater.
-    /// `Conflict`: the plan was changed since that version.
+    /// `Conflict`: the theater or its plan was changed since that version.
     pub enum ChangeSeatPlanResult:
         TheaterDocument => Theater | NotFound | Conflict | InvalidInput;
 }

@@ -100,6 +100,38 @@ async fn all_seats_of_a_call_are_held_or_none() {
     gateway.assert_sound().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_click_is_told_that_the_seats_are_its_own() {
+    let gateway = Gateway::start().await;
+    let screening = hall(&gateway, &["AAAAA"]).await;
+    let ann = gateway.shopper("ann");
+    holding_seats(&gateway.shopper("bob"), &screening, &[("A", 3)]).await;
+    let id = holding_seats(&ann, &screening, &[("A", 1), ("A", 2)]).await;
+    let before = booking(&ann, &id).await;
+    let query = "mutation($input: HoldSeatsInput!) { holdSeats(input: $input) {
+        ... on SeatsTaken { code message taken { row number heldByBooking } } } }";
+    let own = |number: i32, is_own: bool| json!({ "row": "A", "number": number, "heldByBooking": is_own });
+    let both = "these seats are taken: A 3; this booking holds these seats already: A 2";
+    for (booking, seats, taken, message) in [
+        (
+            &id,
+            [1, 2],
+            json!([own(1, true), own(2, true)]),
+            "this booking holds these seats already: A 1, A 2",
+        ),
+        (&id, [2, 3], json!([own(2, true), own(3, false)]), both),
+        (&open(&ann).await, [1, 5], json!([own(1, false)]), "these seats are taken: A 1"),
+    ] {
+        let seats = seats.map(|number| json!({ "row": "A", "number": number }));
+        let input = json!({ "bookingId": booking, "screeningId": screening, "seats": seats });
+        let refused = ann.field(query, json!({ "input": input })).await;
+        assert_eq!(refused, json!({ "code": "SEATS_TAKEN", "message": message, "taken": taken }));
+    }
+    assert_eq!(booking(&ann, &id).await, before);
+    assert_map(&gateway, &screening, &["hhhAA"]).await;
+    gateway.assert_sound().await;
+}
+
 /// Two calls at once want overlapping seats, many times: one gets all of its five, the other none.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_five_seats_goes_at_the_same_moment() {

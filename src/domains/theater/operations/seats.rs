@@ -15,7 +15,7 @@
 //! | free on the screening | the hold is there; deadline | a repeat or the sweep frees without effect, and settles |
 //! | settle on the booking | the entry is in the outbox | the seats are free |
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use super::{
     super::{
@@ -24,7 +24,7 @@ use super::{
         store::{self, NotHeld, bookings, screenings},
         types::{
             BookingNotActive, HoldSeatsInput, HoldSeatsResult, ReleaseSeatsInput,
-            ReleaseSeatsResult, ScreeningBegun, ScreeningCancelled, SeatsTaken,
+            ReleaseSeatsResult, ScreeningBegun, ScreeningCancelled, SeatsTaken, TakenSeat,
         },
     },
     bookings::Changed,
@@ -120,14 +120,28 @@ async fn reserve(
             let at = screening.cancelled_at.unwrap_or_else(|| attempt.now());
             Err(ScreeningCancelled::at(at).into())
         }
-        Verdict::Refused(NotHeld::Taken, screening) => Err(taken(hold, &screening).into()),
+        Verdict::Refused(NotHeld::Taken, screening) => {
+            Err(taken(&booking.id, hold, &screening).into())
+        }
         Verdict::Missing => Err(NotFound::of(NodeKind::SCREENING, &hold.screening_id).into()),
     }
 }
 
-fn taken(hold: &BookedSeats, screening: &ScreeningDocument) -> SeatsTaken {
+/// The seats that aren't free. A client that repeats a call without its idempotency key finds those that it holds.
+fn taken(booking: &str, hold: &BookedSeats, screening: &ScreeningDocument) -> SeatsTaken {
+    let own: HashSet<i32> = screening
+        .holds
+        .iter()
+        .filter(|held| held.booking_id == booking)
+        .flat_map(|held| held.seats.iter().copied())
+        .collect();
     let taken = hold.seats.iter().filter(|seat| screening.taken(seat.place).is_some());
-    SeatsTaken::new(taken.map(|seat| (seat.row.clone(), seat.number)))
+    let taken = taken.map(|seat| TakenSeat {
+        row: seat.row.clone(),
+        number: seat.number,
+        held_by_booking: own.contains(&seat.place),
+    });
+    SeatsTaken::new(taken.collect())
 }
 
 /// Releases a hold of a booking.

@@ -162,6 +162,8 @@ pub struct TakenSeat {
     pub row: String,
     /// Number of its place in the row, from 1. Gaps are counted.
     pub number: i32,
+    /// Whether this booking holds the seat already.
+    pub held_by_booking: bool,
 }
 
 input! {
@@ -307,13 +309,18 @@ impl BookingNotActive {
 }
 
 impl SeatsTaken {
-    /// These seats, each by row and number, aren't free.
-    pub fn new(taken: impl IntoIterator<Item = (String, i32)>) -> Self {
-        let taken: Vec<_> =
-            taken.into_iter().map(|(row, number)| TakenSeat { row, number }).collect();
-        let names: Vec<_> =
-            taken.iter().map(|TakenSeat { row, number }| format!("{row} {number}")).collect();
-        Self::because(format!("these seats are taken: {}", names.join(", ")), taken)
+    /// These seats aren't free.
+    pub fn new(taken: Vec<TakenSeat>) -> Self {
+        let sentence = |is_own: bool, of: &str| {
+            let seats = taken.iter().filter(|seat| seat.held_by_booking == is_own);
+            let names: Vec<_> =
+                seats.map(|TakenSeat { row, number, .. }| format!("{row} {number}")).collect();
+            (!names.is_empty()).then(|| format!("{of}: {}", names.join(", ")))
+        };
+        let others = sentence(false, "these seats are taken");
+        let own = sentence(true, "this booking holds these seats already");
+        let message: Vec<_> = others.into_iter().chain(own).collect();
+        Self::because(message.join("; "), taken)
     }
 }
 

@@ -9,7 +9,7 @@ pub use bookings::{
     CancelBookingResult, CancelReceiptInput, CancelReceiptResult, CheckoutBookingInput,
     CheckoutBookingResult, HoldSeatsInput, HoldSeatsResult, OpenBookingInput, OpenBookingResult,
     Receipt, ReceiptNotOpen, ReleaseSeatsInput, ReleaseSeatsResult, ScreeningBegun,
-    ScreeningCancelled, SeatsTaken,
+    ScreeningCancelled, SeatsTaken, TakenSeat,
 };
 pub use screenings::{
     CancelScreeningInput, CancelScreeningResult, CategoryPriceInput, CreateScreeningInput,

@@ -12,7 +12,7 @@ broadcasts! {
     "circles" {
         find "of" = "list: the followers of a user",
         aggregate "of" = "search: the number of followers of a user",
-        find "by" = "list: the users whom a user follows",
+        find "by" = "list: the users whom a user follows; whether a circle has any",
         find "merged" = "list: the followed users whose posts news merge in",
         find "due" = "sweep: edges whose mark isn't decided",
     }

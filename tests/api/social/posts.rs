@@ -53,10 +53,14 @@ async fn five_types_of_posts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_posts_name_their_field_and_change_nothing() {
     let gateway = Gateway::start().await;
-    people(&gateway, &["ann"]).await;
+    people(&gateway, &["ann", "bob"]).await;
+    circle(&gateway, "ann", "bob", "friends").await;
+    circle(&gateway, "bob", "ann", "frends").await;
     let before = gateway.snapshot().await;
     let cases = [
         ("circles", json!({ "audience": "NAMED", "text": "a" })),
+        ("circles", json!({ "audience": "NAMED", "text": "a", "circles": ["frends"] })),
+        ("circles", json!({ "audience": "NAMED", "text": "a", "circles": ["friends", "frends"] })),
         ("circles", json!({ "audience": "PUBLIC", "text": "a", "circles": ["b"] })),
         ("circles.0", json!({ "audience": "NAMED", "text": "a", "circles": ["a.b"] })),
         ("text", json!({ "audience": "PUBLIC" })),
@@ -134,6 +138,22 @@ async fn a_repeated_call_finds_its_post_although_the_photo_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_misspelt_circle_is_named_and_a_repeat_finds_its_post_although_the_circle_is_gone() {
+    let gateway = Gateway::start().await;
+    people(&gateway, &["ann", "bob"]).await;
+    circle(&gateway, "ann", "bob", "friends").await;
+    let input = |name: &str| json!({ "audience": "NAMED", "circles": [name], "text": "a", "idempotencyKey": "op" });
+    let refused = does(&gateway, "ann", CREATE_POST, input("frends")).await;
+    let message = refused["message"].as_str().expect("a message");
+    assert!(message.contains("nobody in the circle \"frends\""), "{refused:#}");
+    let post = does(&gateway, "ann", CREATE_POST, input("friends")).await;
+    assert_eq!(post["__typename"], "Post", "{post:#}");
+    uncircle(&gateway, "ann", "bob", "friends").await;
+    assert_eq!(does(&gateway, "ann", CREATE_POST, input("friends")).await, post);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_authors_circles_decide_at_every_read() {
     let gateway = Gateway::start().await;
     people(&gateway, &["ann", "bob", "cleo"]).await;
@@ -174,8 +194,10 @@ async fn the_authors_circles_decide_at_every_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_member_who_is_removed_while_a_post_is_delivered_doesnt_see_it() {
     let gateway = Gateway::start().await;
-    people(&gateway, &["ann", "bob"]).await;
+    people(&gateway, &["ann", "bob", "cleo"]).await;
     circle(&gateway, "bob", "ann", "mine").await;
+    // The circle isn't empty when the post is created.
+    circle(&gateway, "ann", "cleo", "friends").await;
     for n in 0..10 {
         circle(&gateway, "ann", "bob", "friends").await;
         let input =

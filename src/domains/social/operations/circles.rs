@@ -93,6 +93,27 @@ pub async fn uncircle_user(
     Err(Error::unavailable("the user's circles keep changing").into())
 }
 
+/// Checks that the caller has users in each of these circles. A misspelt name has none.
+pub(super) async fn demand_circles<U>(
+    cx: Cx<'_>,
+    by: &str,
+    circles: &[String],
+) -> Result<(), Stop<U>>
+where
+    U: From<InvalidInput>,
+{
+    let read = circles.iter().map(|circle| store::has_circle(&cx, by, circle));
+    let are_there = try_join_all(read).await?;
+    let empty = circles.iter().zip(are_there).find(|(_, is_there)| !is_there);
+    match empty {
+        Some((circle, _)) => {
+            let reason = format!("you have nobody in the circle {circle:?}");
+            Err(InvalidInput::new("circles", reason).into())
+        }
+        None => Ok(()),
+    }
+}
+
 fn demand_other(own: &str, other: &str) -> Result<(), InvalidInput> {
     if own == other {
         return Err(InvalidInput::new("userId", "is you"));

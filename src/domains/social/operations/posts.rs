@@ -13,7 +13,7 @@ use super::{
             PostComment, PostDetailInput,
         },
     },
-    circles::Viewer,
+    circles::{Viewer, demand_circles},
     delivery, demand_assets, demand_user,
 };
 use crate::{graphql::prelude::*, mongo::Version};
@@ -41,7 +41,7 @@ pub async fn create_post(
     if text.is_empty() && detail.is_none() {
         return Err(InvalidInput::new("text", "a post without a detail needs a text").into());
     }
-    // A repeat is answered even if an asset is gone.
+    // A repeat is answered even if an asset or a circle is gone.
     if let Some(post) = posts(&cx).get_part(&op.id, PostDocument::PART).await? {
         return created(cx, post, &op).await;
     }
@@ -52,6 +52,7 @@ pub async fn create_post(
     if let Some(to) = &to {
         demand_user::<CreatePostResult>(cx, to).await?;
     }
+    demand_circles::<CreatePostResult>(cx, by, &circles).await?;
     let now = cx.begin().await?.now();
     let shown = Shown {
         id: op.id.clone(),

@@ -177,6 +177,13 @@ pub(super) async fn list_following(
     edges(app).list(List { hint: Some(hint), ..page.list(filter) }).await
 }
 
+/// Whether a user has anyone in a circle.
+pub(super) async fn has_circle(app: &App, by: &str, circle: &str) -> Result<bool> {
+    let filter = doc! { "by": by, "circles": circle };
+    let list = List { filter, hint: Some("circle"), ..List::default() };
+    Ok(edges(app).first(list).await?.is_some())
+}
+
 /// The next followers of a user, by the `_id` of their edges.
 pub(super) async fn next_followers(
     app: &App,

@@ -190,7 +190,8 @@ input! {
         pub to_user_id: Option<ID> where optional(verbatim(1..=256)),
         /// Who may see the post.
         pub audience: Audience,
-        /// Names of the author's circles that may see it, at least one and up to 20; only with the audience `NAMED`.
+        /// Names of the author's circles that may see it, at least one and up to 20; only with the audience `NAMED`. Each
+        /// of them has at least one user.
         pub circles: Option<Vec<String>> where optional(circles),
         /// Text, up to 5,000 characters. It may only be missing if there is a `detail`.
         pub text: Option<String> where optional(post_text),

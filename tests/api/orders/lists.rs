@@ -97,6 +97,15 @@ async fn merchants_find_orders_by_stage_customer_product_time_and_number() {
     change(&gateway.shopper("bob"), "requestReturn", &orders[2], json!({ "shipmentNumber": 1 }))
         .await;
     assert_eq!(found(&merchant, returned.clone()).await, newest(&[2]));
+    let without = |mut filter: Value| {
+        filter["returnRequested"] = json!(false);
+        filter
+    };
+    assert_eq!(found(&merchant, without(json!({}))).await, newest(&[4, 3, 1, 0]));
+    assert_eq!(found(&merchant, without(json!({ "sku": "a" }))).await, newest(&[4, 0]));
+    assert_eq!(found(&merchant, without(json!({ "stage": "DELIVERED" }))).await, newest(&[]));
+    let numbered = json!({ "by": without(json!({ "number": number })) });
+    assert_eq!(merchant.error_code(ORDERS, numbered).await, "BAD_USER_INPUT");
     change(&merchant, "acceptReturn", &orders[2], json!({ "returnNumber": 1 })).await;
     assert_eq!(found(&merchant, returned).await, newest(&[]));
     // What was deleted is in no list.

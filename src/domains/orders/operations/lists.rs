@@ -78,7 +78,7 @@ pub async fn orders(cx: Cx<'_>, by: &OrdersBy, paging: Paging) -> Result<Connect
     ];
     if given.iter().filter(|given| **given).count() > 1 {
         let reason = "takes at most one of `stage`, `customerId`, `sku`, `number`, `metadata` and \
-            `returnRequested`";
+            `returnRequested: true`";
         return Err(Error::bad_input("by", reason));
     }
     if let (Some(from), Some(before)) = (by.placed_from, by.placed_before)
@@ -89,10 +89,11 @@ pub async fn orders(cx: Cx<'_>, by: &OrdersBy, paging: Paging) -> Result<Connect
     let (list, keys) = (format!("orders {by:?}"), NEWEST.to_vec());
     let page = Page::new(&cx, Sort { list, keys }, paging)?;
     let found = match by {
-        OrdersBy { number: Some(_), placed_from, placed_before, .. }
-            if placed_from.is_some() || placed_before.is_some() =>
+        OrdersBy { number: Some(_), placed_from, placed_before, return_requested, .. }
+            if placed_from.is_some() || placed_before.is_some() || return_requested.is_some() =>
         {
-            return Err(Error::bad_input("by", "takes no times with `number`"));
+            let reason = "takes no times and no `returnRequested` with `number`";
+            return Err(Error::bad_input("by", reason));
         }
         OrdersBy { number: Some(number), .. } if page.from().is_none() => {
             numbered(cx, number).await?.into_iter().collect()

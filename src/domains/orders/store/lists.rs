@@ -16,7 +16,8 @@ use crate::{
 /// The order of every list: newest first.
 pub(in super::super) const NEWEST: [(&str, i32); 2] = [("placedAt", -1), ("_id", -1)];
 
-/// A page of the orders that a filter selects. The filter has one condition beside the range of times.
+/// A page of the orders that a filter selects. The filter has one condition beside the range of times. Orders with a return to
+/// be decided on are few among those of a range, so they can be left out of it.
 pub(in super::super) async fn listed(
     app: &App,
     by: &OrdersBy,
@@ -28,6 +29,9 @@ pub(in super::super) async fn listed(
     range.extend(by.placed_before.map(|before| ("$lt".to_owned(), before.0.into())));
     if !range.is_empty() {
         filter.insert("placedAt", range);
+    }
+    if by.return_requested == Some(false) {
+        filter.insert("returnRequestedAt", doc! { "$exists": false });
     }
     // Tombstones have a stage of their own, but they are in the list of all orders.
     filter.insert("deleted", doc! { "$ne": true });

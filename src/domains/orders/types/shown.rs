@@ -69,8 +69,8 @@ pub enum OrderBy {
     Number(String),
 }
 
-/// Filter of a list of orders. At most one of `stage`, `customerId`, `sku`, `number`, `metadata` and `returnRequested` may be set; the
-/// range of times goes with each of them but `number`.
+/// Filter of a list of orders. At most one of `stage`, `customerId`, `sku`, `number`, `metadata` and `returnRequested: true` may be
+/// set; `returnRequested: false` and the range of times go with each of them but `number`.
 #[derive(Debug, Default, InputObject)]
 pub struct OrdersBy {
     /// Orders at this stage.
@@ -85,7 +85,7 @@ pub struct OrdersBy {
     pub number: Option<String>,
     /// Orders with a pair of metadata, such as their number in another system.
     pub metadata: Option<MetadataFilter>,
-    /// Orders with a return on which a merchant has to decide. `false` is as if it were left out.
+    /// Orders with a return on which a merchant has to decide; with `false`, those without one.
     pub return_requested: Option<bool>,
     /// Orders that were placed at this time or later.
     pub placed_from: Option<DateTime>,

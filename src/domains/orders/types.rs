@@ -47,9 +47,10 @@ object! {
             let id = NodeKind::CART.id(&order.cart_id);
             carts::operations::cart(cx(context), &id).await?.map(Cart::from)
         },
-        /// How far the order has come. Only a `PLACED` order can be changed or cancelled.
+        /// Whether the order is cancelled. Only a `PLACED` order can be changed or cancelled. `stage` also tells how much of it is
+        /// packed, shipped and delivered.
         state: OrderState = order.state,
-        /// State of the order together with its fulfilment.
+        /// How far the order has come: its state together with its fulfilment.
         stage: OrderStage = OrderStage::of(order),
         /// Parcels of the order, oldest first.
         shipments: Vec<Shipment> = order.shipments.iter().map(|one| Shipment::of(one, order)).collect(),

@@ -1,13 +1,13 @@
 //! Relay's object identification: any document by its global id.
 //! <https://relay.dev/graphql/objectidentification.htm>
 
-use async_graphql::{Context, ID, Object, Result};
+use async_graphql::{Context, Error as FieldError, ID, Object, Result};
 
 use crate::{
     domains::nodes::{Node, find},
     error::Error,
     graphql::{cx::cx, input},
-    join::try_join_all,
+    join::join_all,
 };
 
 /// Maximum number of ids of one `nodes` field.
@@ -31,16 +31,17 @@ impl NodesQuery {
     }
 
     /// Up to 100 objects by their global ids, in the order of `ids`. An element is null if the object doesn't
-    /// exist or isn't visible to the caller.
+    /// exist or isn't visible to the caller, and null with an error if it can't be read.
     ///
     /// Who: everyone.
     async fn nodes(
         &self,
         context: &Context<'_>,
         #[graphql(desc = "Global ids of the objects, at most 100.")] ids: Vec<ID>,
-    ) -> Result<Vec<Option<Node>>> {
+    ) -> Result<Vec<Option<Result<Node>>>> {
         input::at_most("ids", &ids, MAX).map_err(Error::from)?;
         let cx = cx(context);
-        Ok(try_join_all(ids.iter().map(|id| find(cx, id))).await?)
+        let one = |id| async move { find(cx, id).await.map_err(FieldError::from).transpose() };
+        Ok(join_all(ids.iter().map(one)).await)
     }
 }

@@ -1,5 +1,6 @@
 //! Anything by its global id.
 
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use crate::{
@@ -98,6 +99,35 @@ async fn everything_is_found_by_its_id_by_who_may_see_it() {
     let one = "query($id: ID!) { node(id: $id) { __typename ... on Product { sku } } }";
     let product = gateway.anonymous().field(one, json!({ "id": ids[5] })).await;
     assert_eq!(product, json!({ "__typename": "Book", "sku": "a" }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_cant_be_read_leaves_the_others() {
+    let gateway = Gateway::start().await;
+    let mut ids = Vec::new();
+    for sku in ["a", "b", "c"] {
+        stocked(&gateway, sku, 250, 10).await;
+        ids.push(theater::theater(&gateway, &["AA"]).await);
+    }
+    for (collection, id) in [("theaters", key(&ids[1])), ("inventory", "a".to_owned())] {
+        let newer = doc! { "$set": { "v": 9 } };
+        let changed = gateway.raw(collection).update_one(doc! { "_id": id }, newer).await;
+        assert_eq!(changed.expect("changed").matched_count, 1);
+    }
+    let query =
+        "query($ids: [ID!]!) { nodes(ids: $ids) { id } stocks(skus: [\"a\", \"b\"]) { sku } }";
+    let answer = gateway.anonymous().run(query, json!({ "ids": ids })).await;
+    let data = json!({
+        "nodes": [{ "id": ids[0] }, null, { "id": ids[2] }], "stocks": [null, { "sku": "b" }],
+    });
+    assert_eq!(answer["data"], data, "{answer:#}");
+    let errors = answer["errors"].as_array().expect("errors");
+    let at = |path: Value| errors.iter().find(|error| error["path"] == path);
+    for path in [json!(["nodes", 1]), json!(["stocks", 0])] {
+        let error = at(path).unwrap_or_else(|| panic!("{answer:#}"));
+        assert_eq!(error["extensions"]["code"], "NEWER_VERSION");
+    }
+    assert_eq!(errors.len(), 2, "{answer:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

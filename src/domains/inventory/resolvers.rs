@@ -18,15 +18,19 @@ queries! {
     ): Option<Stock> = operations::stock(app(context), &sku).await?.map(Stock::from),
 
     /// Stock of several products and variants, in the order of `skus`. Each element is what `stock` returns for the SKU: null
-    /// if there is no such product or variant.
+    /// if there is no such product or variant, and null with an error if it can't be read.
     ///
     /// Who: everyone.
     stocks(
         context,
         #[graphql(desc = "SKUs of the products and variants, at most 100.")] skus: Vec<ID>,
-    ): Vec<Option<Stock>> = {
+    ): Vec<Option<async_graphql::Result<Stock>>> = {
         let found = operations::stocks_of(app(context), &skus).await?;
-        found.into_iter().map(|stock| stock.map(Stock::from)).collect()
+        let shown = found.into_iter().map(|stock| {
+            let stock = stock.map_err(async_graphql::Error::from).transpose();
+            stock.map(|stock| stock.map(Stock::from))
+        });
+        shown.collect()
     },
 
     /// Stock that is low: SKUs with fewer free pieces than `below`, the fewest first. A SKU that never had a receipt isn't

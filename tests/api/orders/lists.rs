@@ -283,6 +283,11 @@ async fn low_stock_comes_first_of_what_there_is_least() {
     settled(&gateway).await;
     let left = gateway.merchant().field(low, json!({ "below": 3 })).await;
     assert_eq!(left["nodes"].as_array().map(Vec::len), Some(2), "{left:#}");
+    // Nor is a deleted variant.
+    let delete = "mutation { deleteVariant(input: { sku: \"few.m\" }) { __typename } }";
+    gateway.merchant().field(delete, json!({})).await;
+    let left = gateway.merchant().field(low, json!({ "below": 3 })).await;
+    assert_eq!(left["nodes"], json!([{ "sku": "few", "available": 0, "sold": 3 }]));
     for below in [0, -1, 1_001] {
         let code = gateway.merchant().error_code(low, json!({ "below": below })).await;
         assert_eq!(code, "BAD_USER_INPUT", "{below}");

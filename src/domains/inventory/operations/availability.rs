@@ -6,7 +6,12 @@ use super::{
     super::{documents::StockDocument, store, types::Availability},
     stock,
 };
-use crate::{app::App, error::Error, graphql::input, join::try_join_all};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::input,
+    join::{join_all, try_join_all},
+};
 
 /// Maximum number of SKUs of one call.
 const SKUS: usize = 100;
@@ -14,10 +19,13 @@ const SKUS: usize = 100;
 /// The counters of these SKUs in the order of the call, each as [`stock`] returns it. The reads share a command.
 ///
 /// # Errors
-/// `BadInput` that names `skus`, or an error of the read.
-pub async fn stocks_of(app: &App, skus: &[ID]) -> Result<Vec<Option<StockDocument>>, Error> {
+/// `BadInput` that names `skus`.
+pub async fn stocks_of(
+    app: &App,
+    skus: &[ID],
+) -> Result<Vec<Result<Option<StockDocument>, Error>>, Error> {
     input::at_most("skus", skus, SKUS)?;
-    try_join_all(skus.iter().map(|sku| stock(app, sku))).await
+    Ok(join_all(skus.iter().map(|sku| stock(app, sku))).await)
 }
 
 /// The availability of a product or variant that was read before, by the free pieces of these SKUs together, each with its

@@ -34,8 +34,8 @@ struct Environment {
     schema: SchemaEnv,
     /// Without any extension.
     extensions: Extensions,
-    /// Without data, and with [`AsText`] for responses as text.
-    sessions: [Arc<Data>; 2],
+    /// Without data.
+    session: Arc<Data>,
 }
 
 impl fmt::Debug for Environment {
@@ -65,12 +65,6 @@ pub struct Direct<'a, T> {
     environment: &'a Environment,
 }
 
-fn as_text() -> Data {
-    let mut data = Data::default();
-    data.insert(AsText);
-    data
-}
-
 impl<T: ObjectType> Direct<'_, T> {
     /// Executes a valid query or mutation that has no named fragments, no directives and no introspection.
     /// The root fields are in order in the response. With `as_text`, the response is [`text`](crate::text);
@@ -82,7 +76,11 @@ impl<T: ObjectType> Direct<'_, T> {
         request: &mut Request,
         as_text: bool,
     ) -> Response {
-        let Environment { schema, extensions, sessions } = self.environment;
+        let Environment { schema, extensions, session } = self.environment;
+        // Each object looks for it, and this is where it is found first.
+        if as_text {
+            request.data.insert(AsText);
+        }
         // Resolvers read only its variables.
         let head = OperationDefinition {
             ty: operation.ty,
@@ -98,7 +96,7 @@ impl<T: ObjectType> Direct<'_, T> {
             operation: Positioned::new(head, set.pos),
             fragments: HashMap::new(),
             uploads: Vec::new(),
-            session_data: Arc::clone(&sessions[usize::from(as_text)]),
+            session_data: Arc::clone(session),
             query_data: Arc::new(mem::take(&mut request.data)),
             http_headers: Mutex::default(),
             introspection_mode: IntrospectionMode::Enabled,
@@ -126,7 +124,7 @@ impl<T: ObjectType> ContainerType for Root<T> {
         self.environment.get_or_init(|| Environment {
             schema: context.schema_env.clone(),
             extensions: context.query_env.extensions.clone(),
-            sessions: [Arc::default(), Arc::new(as_text())],
+            session: Arc::default(),
         });
         self.fields.resolve_field(context).await
     }

@@ -48,6 +48,8 @@ impl Object {
         match self {
             Self::Values(values) => insert(values, key.clone(), value),
             Self::Text(text) => {
+                // Otherwise the text would grow several times while the objects of a list are added.
+                text.reserve(objects(&value));
                 if text.len() > 1 {
                     text.push(b',');
                 }
@@ -87,6 +89,15 @@ impl Object {
                 Value::Binary(Bytes::from(text))
             }
         }
+    }
+}
+
+/// Number of bytes of the objects in a value that are text.
+fn objects(value: &Value) -> usize {
+    match value {
+        Value::Binary(object) => object.len() + 1,
+        Value::List(values) => values.iter().map(objects).sum(),
+        _ => 0,
     }
 }
 

@@ -5,14 +5,16 @@
 //! fields, and resolvers read them with [`paging`]. A list is read backwards by its reversed sort, which the
 //! same index serves.
 
+use std::sync::Arc;
+
 use async_graphql::{
     Context, ObjectType, OutputType,
     connection::{self, Edge, EmptyFields},
 };
 use mongodb::bson::{Bson, Document};
 
-pub use self::bounded::BoundedConnection;
-use self::cursor::{decode, encode, encode_hidden};
+use self::cursor::{decode, encode_hidden};
+pub use self::{bounded::BoundedConnection, cursor::Cursor};
 use crate::{
     app::App,
     error::Error,
@@ -23,10 +25,10 @@ mod bounded;
 mod cursor;
 
 /// A page of a list.
-pub type Connection<N> = connection::Connection<String, N>;
+pub type Connection<N> = connection::Connection<Cursor, N>;
 
 /// A page of a list that has the fields of `F` beside those of every connection.
-pub type ConnectionWith<N, F> = connection::Connection<String, N, F>;
+pub type ConnectionWith<N, F> = connection::Connection<Cursor, N, F>;
 
 /// Default page size.
 pub(crate) const DEFAULT: i32 = 20;
@@ -150,7 +152,7 @@ pub struct Page {
     /// Sort keys beyond which the page begins, in the direction in which it is read.
     from: Option<Vec<Bson>>,
     is_backward: bool,
-    signature: String,
+    signature: Arc<str>,
 }
 
 impl Page {
@@ -180,7 +182,8 @@ impl Page {
         if is_backward {
             order.keys.iter_mut().for_each(|(_, direction)| *direction = -*direction);
         }
-        Ok(Self { order, size: size.into(), from: from.transpose()?, is_backward, signature })
+        let (size, from, signature) = (size.into(), from.transpose()?, signature.into());
+        Ok(Self { order, size, from, is_backward, signature })
     }
 
     /// The query of the page: `filter`, restricted to documents after the cursor. It reads one document more than
@@ -258,7 +261,7 @@ impl Page {
         let mut connection =
             ConnectionWith::with_additional_fields(has_previous, has_next, further);
         connection.edges.extend(documents.into_iter().map(|document| {
-            let cursor = encode(values(&document), &self.signature);
+            let cursor = Cursor::Of(values(&document), Arc::clone(&self.signature));
             Edge::new(cursor, node(document))
         }));
         connection
@@ -275,7 +278,7 @@ impl Page {
         node: impl Fn(T) -> N,
         end: Option<Vec<Bson>>,
     ) -> BoundedConnection<N> {
-        let end = end.map(|keys| encode_hidden(keys, &self.signature, app.ids()));
+        let end = end.map(|keys| encode_hidden(&keys, &self.signature, app.ids()));
         BoundedConnection::new(self.connection(documents, values, node), end)
     }
 }

@@ -16,7 +16,7 @@
 
 use std::{
     collections::VecDeque,
-    mem,
+    iter, mem,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -116,8 +116,34 @@ impl<S: Source> Batcher<S> {
         value: S::Value,
         span: &ItemSpan,
     ) -> Result<S::Answer, Error> {
-        let answer = self.enqueue(value, span)?;
+        let (item, answer) = Item::new(value, span);
+        self.enqueue(iter::once(item))?;
         received(answer).await
+    }
+
+    /// Returns the answers to several items, in their order. They are queued together, and one future waits for all of them.
+    /// `span` is that of all of them.
+    ///
+    /// # Errors
+    /// As those of [`Self::submit`].
+    pub(super) async fn submit_many(
+        self: Arc<Self>,
+        values: Vec<S::Value>,
+        span: &ItemSpan,
+    ) -> Result<Vec<S::Answer>, Error> {
+        // A command has one link to the span.
+        let spans = iter::once(span.clone()).chain(iter::repeat_with(ItemSpan::default));
+        let items = values.into_iter().zip(spans).map(|(value, span)| Item::new(value, &span));
+        let (items, receivers): (Vec<_>, Vec<_>) = items.unzip();
+        self.enqueue(items.into_iter())?;
+        let answers = async {
+            let mut answers = Vec::with_capacity(receivers.len());
+            for receiver in receivers {
+                answers.push(receiver.await?);
+            }
+            Some(answers)
+        };
+        in_time(answers).await
     }
 
     /// Like [`Self::submit`], for an item for which nobody waits.
@@ -147,25 +173,23 @@ impl<S: Source> Batcher<S> {
         received(receiver).await
     }
 
-    /// Queues an item. If the queue is ready for another command, a lane is opened: at once, or at the end of
+    /// Queues items. If the queue is ready for another command, a lane is opened: at once, or at the end of
     /// the current poll of [`batched`](super::batched).
     fn enqueue(
         self: &Arc<Self>,
-        value: S::Value,
-        span: &ItemSpan,
-    ) -> Result<Receiver<S::Answer>, Error> {
-        let (item, receiver) = Item::new(value, span);
+        items: impl ExactSizeIterator<Item = Item<S>>,
+    ) -> Result<(), Error> {
         let is_polled = fills_in_poll(self);
         let mut queue = self.queue();
-        queue.demand_room(S::MAX_QUEUE)?;
-        queue.items.push_back(item);
-        self.waiting.inc();
+        queue.demand_room(items.len(), S::MAX_QUEUE)?;
         // The first item in an empty queue hasn't waited yet.
-        queue.has_progressed |= queue.items.len() == 1;
+        queue.has_progressed |= queue.items.is_empty();
+        self.waiting.inc_by(i64::try_from(items.len()).unwrap_or(i64::MAX));
+        queue.items.extend(items);
         if !is_polled && queue.is_ready(S::THRESHOLD) {
             self.open_lane(&mut queue);
         }
-        Ok(receiver)
+        Ok(())
     }
 
     /// Adds an item to the second queue.
@@ -176,7 +200,7 @@ impl<S: Source> Batcher<S> {
     ) -> Result<Receiver<S::Answer>, Error> {
         let (item, receiver) = Item::new(value, span);
         let mut queue = self.queue();
-        queue.demand_room(S::MAX_QUEUE)?;
+        queue.demand_room(1, S::MAX_QUEUE)?;
         queue.late.push_back(item);
         self.waiting.inc();
         if queue.late.len() == 1 {
@@ -325,12 +349,17 @@ impl<S: Source> Fill for Batcher<S> {
 /// # Errors
 /// As those of [`Batcher::submit`].
 pub(super) async fn received<A>(answer: Receiver<A>) -> Result<A, Error> {
-    let received = if is_limited() {
-        answer.await
+    in_time(answer).await
+}
+
+/// Waits for the answers to items, which are `None` if a command ended without one.
+async fn in_time<A>(answers: impl Future<Output = Option<A>>) -> Result<A, Error> {
+    let answers = if is_limited() {
+        answers.await
     } else {
-        timeout(REPLY_TIMEOUT, answer).await.map_err(Error::unavailable)?
+        timeout(REPLY_TIMEOUT, answers).await.map_err(Error::unavailable)?
     };
-    received.ok_or_else(|| Error::internal("a command ended without an answer"))
+    answers.ok_or_else(|| Error::internal("a command ended without an answer"))
 }
 
 #[cfg(test)]

@@ -15,7 +15,9 @@ use super::{
     lists::count,
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
-    migrations, raw_writes,
+    migrations,
+    parts::Parts,
+    raw_writes,
     reader::Read,
 };
 pub use super::{
@@ -141,6 +143,24 @@ impl<T: Stored> Collection<T> {
         fields: &'static [&'static str],
     ) -> Result<Option<T>, Error> {
         self.read(Lookup { fields: Fields::Only(fields), ..self.by_id() }, id).await
+    }
+
+    /// Like [`Self::get_part`], for many documents. One future waits for all of them.
+    ///
+    /// # Errors
+    /// No answer came, or the documents are more than the request may read. If the command of a document fails, that is the
+    /// error of its part.
+    pub async fn get_parts(
+        &self,
+        mut ids: Vec<&str>,
+        fields: &'static [&'static str],
+    ) -> Result<Parts<T>, Error> {
+        ids.sort_unstable();
+        ids.dedup();
+        let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
+        let lookup = Lookup { fields: Fields::Only(fields), ..self.by_id() };
+        let reads = self.loader.read_many(&lookup, &ids).await?;
+        Ok(Parts::new(ids, reads))
     }
 
     /// Like [`Self::get_part`], with read concern `majority`.

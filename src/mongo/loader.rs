@@ -12,7 +12,10 @@ use std::{
 use futures_util::TryStreamExt;
 #[cfg(feature = "bench")]
 use mongodb::bson::doc;
-use mongodb::bson::{DateTime, RawDocumentBuf};
+use mongodb::{
+    bson::{DateTime, RawDocumentBuf},
+    error::Result as DriverResult,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -176,6 +179,29 @@ impl Loader {
             self.answer(lookup, value, Instant::now(), &span).await?;
         let is_whole = found.is_empty() || Series::is_whole(shared.items, found.len());
         Ok((found, is_whole))
+    }
+
+    /// Returns the answers to many keys, in their order. One future waits for all of them.
+    ///
+    /// # Errors
+    /// No answer came, or the documents are more than the request may read.
+    pub(super) async fn read_many(
+        &self,
+        lookup: &Lookup,
+        keys: &[String],
+    ) -> Result<Vec<DriverResult<Read>>, Error> {
+        let since = Instant::now();
+        let span = ItemSpan::new(lookup.collection, FIND);
+        let answers = self.reader(*lookup).submit_many(keys.to_vec(), &span).await;
+        for (at, key) in keys.iter().enumerate() {
+            let answer = answers.as_ref().ok().and_then(|answers| answers.get(at));
+            observe::record_key(*lookup, key, since, answer.map(|(_, shared)| *shared));
+        }
+        let answers = answers.map_err(Error::for_read)?;
+        let reads: Vec<_> = answers.into_iter().map(|(read, _shared)| read).collect();
+        let found = reads.iter().flatten().flat_map(|read| &read.found);
+        read_bytes::keep(found.map(AsRef::as_ref))?;
+        Ok(reads)
     }
 
     /// The answer to a key. A list waits for many at once, so their futures only refer to the lookup.

@@ -25,6 +25,7 @@
 //! - `reader`: the command of a batch of reads by key
 //! - `clock`: the primary's clock
 //! - `lookup`: the kinds of reads by key that the loader batches
+//! - `parts`: parts of documents that are read together by key
 //! - [`counts`]: counters with many writers, batched over all requests; `additions` are what is added to them
 //! - [`guarded`]: the guarded write and its three outcomes
 //! - `appender`: inserts of documents that nothing refers to, batched over all requests
@@ -99,6 +100,7 @@ mod merging;
 pub mod migrations;
 mod numbered;
 pub mod observe;
+mod parts;
 pub mod periods;
 pub mod personal;
 pub mod placement;
@@ -138,5 +140,6 @@ pub use counts::Counters;
 pub use deferred::Deferred;
 pub use guarded::{Outcome, Sends};
 pub use loader::Loader;
+pub use parts::Parts;
 pub use placement::{Group, Placement};
 pub use scheduling::{batched, unhurried, within};

@@ -62,9 +62,9 @@ impl<I> Queue<I> {
         }
     }
 
-    /// Checks that another item may be queued, when `max` are permitted.
-    pub(super) fn demand_room(&self, max: usize) -> Result<(), Error> {
-        if self.items.len() + self.late.len() < max {
+    /// Checks that so many more items may be queued, when `max` are permitted.
+    pub(super) fn demand_room(&self, more: usize, max: usize) -> Result<(), Error> {
+        if self.items.len() + self.late.len() + more <= max {
             return Ok(());
         }
         Err(Error::unavailable("the queue of the batcher is full"))

@@ -412,6 +412,11 @@ async fn the_images_of_a_list_are_one_command_more() {
             .collect();
         assert_eq!(texts, ["0", "1", "2"]);
     }
+    let twice = "one: images(first: 1) { alternativeText } images { url alternativeText }";
+    let found = read(twice, &["find products", "find assetEntries"]).await;
+    let first = &found["nodes"][MANY - 1];
+    assert_eq!(first["one"], json!([{ "alternativeText": "0" }]));
+    assert_eq!(first["images"].as_array().map(Vec::len), Some(3));
 }
 
 #[tokio::test(flavor = "multi_thread")]

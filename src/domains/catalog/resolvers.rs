@@ -54,10 +54,8 @@ queries! {
         locale: Option<LocaleTag>,
     ) with consistency: ConnectionWith<Product, TotalCount> = {
         let total = TotalCount::of(&by);
-        let (page, found) = operations::list(cx(context), by, paging(context)?).await?;
-        let position = |(position, _): &(Vec<_>, _)| position.clone();
-        let node = |(_, product)| Product::of(product, locale.clone());
-        page.connection_with(found, position, node, total)
+        let found = operations::list(cx(context), by, paging(context)?).await?;
+        listed(context, found, locale.as_ref(), total).await
     },
 }
 

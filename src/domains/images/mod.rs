@@ -14,6 +14,7 @@ mod store;
 
 use async_graphql::Context;
 
+pub use super::assets::operations::{Pictures, pictures};
 use super::{
     assets::{
         Asset, AssetDocument,
@@ -103,25 +104,28 @@ where
     Ok(())
 }
 
-/// The images of these assets and alternative texts that the caller can see, in order.
+/// The images of these assets and alternative texts that the caller can see, in order. Those that were read `ahead` aren't read
+/// again.
 pub async fn shown<'a>(
     cx: Cx<'_>,
+    ahead: Option<&Pictures>,
     images: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<Vec<Image<'a>>> {
     let read = images.into_iter().map(|(asset_id, alternative_text)| async move {
-        let found = operations::picture(cx, asset_id).await?;
+        let found = operations::picture(cx, ahead, asset_id).await?;
         Ok::<_, Error>(found.map(|picture| Image { asset_id, picture, alternative_text }))
     });
     Ok(try_join_all(read).await?.into_iter().flatten().collect())
 }
 
 /// The first images of a document that the caller can see, in order: those of the argument `first` of a field, or all. An
-/// image that the caller can't see isn't counted.
+/// image that the caller can't see isn't counted. Those that were read `ahead` aren't read again.
 ///
 /// # Errors
 /// `BadInput` that names the argument, or an error of the read.
 pub async fn first_of<'a>(
     cx: Cx<'_>,
+    ahead: Option<&Pictures>,
     images: impl IntoIterator<Item = (&'a str, &'a str)>,
     first: Option<i32>,
 ) -> Result<Vec<Image<'a>>> {
@@ -131,10 +135,10 @@ pub async fn first_of<'a>(
     let most = usize::try_from(most).unwrap_or(IMAGES);
     let all: Vec<_> = images.into_iter().collect();
     let (head, rest) = all.split_at(most.min(all.len()));
-    let mut found = shown(cx, head.iter().copied()).await?;
+    let mut found = shown(cx, ahead, head.iter().copied()).await?;
     if found.len() < most && !rest.is_empty() {
         // Some can't be seen. All others are read side by side, and not one after the other.
-        found.extend(shown(cx, rest.iter().copied()).await?);
+        found.extend(shown(cx, ahead, rest.iter().copied()).await?);
         found.truncate(most);
     }
     Ok(found)
@@ -151,13 +155,14 @@ pub async fn first_stored<'a>(
 ) -> Result<Vec<Image<'a>>> {
     let images = images.unwrap_or_default().iter();
     let images = images.map(|image| (image.asset_id.as_str(), image.alternative_text.as_str()));
-    first_of(cx, images, first).await
+    first_of(cx, None, images, first).await
 }
 
 /// The images of a document that the caller can see, in order.
 pub async fn of<'a>(cx: Cx<'_>, images: Option<&'a [ImageRef]>) -> Result<Vec<Image<'a>>> {
     let images = images.unwrap_or_default().iter();
-    shown(cx, images.map(|image| (image.asset_id.as_str(), image.alternative_text.as_str()))).await
+    let images = images.map(|image| (image.asset_id.as_str(), image.alternative_text.as_str()));
+    shown(cx, None, images).await
 }
 
 /// The argument `width` of a field.

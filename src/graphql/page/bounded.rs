@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use async_graphql::{
     Object, OutputType, TypeName,
-    connection::{Edge, EmptyFields, PageInfo},
+    connection::{CursorType, Edge, EmptyFields, PageInfo},
 };
 
-use super::Connection;
+use super::{Connection, Cursor};
 
 /// A page whose request examined a bounded number of documents. It may have ended before it was full, even without any element.
 /// Then `hasNextPage` is true, and the next page goes on at `endCursor`. The library's own connection takes `endCursor` only
@@ -28,7 +28,7 @@ impl<N: OutputType> BoundedConnection<N> {
         if let Some(end) = &end {
             page.has_next_page = true;
             if let Some(last) = page.edges.last_mut() {
-                last.cursor.clone_from(end);
+                last.cursor = Cursor::Encoded(end.clone());
             }
         }
         Self { page, end }
@@ -45,7 +45,7 @@ impl<N: OutputType> BoundedConnection<N> {
 impl<N: OutputType> BoundedConnection<N> {
     /// Cursors of the ends of the page.
     async fn page_info(&self) -> PageInfo {
-        let cursor = |edge: &Edge<String, N, EmptyFields>| edge.cursor.clone();
+        let cursor = |edge: &Edge<Cursor, N, EmptyFields>| edge.cursor.encode_cursor();
         PageInfo {
             has_previous_page: self.page.has_previous_page,
             has_next_page: self.page.has_next_page,
@@ -55,7 +55,7 @@ impl<N: OutputType> BoundedConnection<N> {
     }
 
     /// Elements of the page with their cursors.
-    async fn edges(&self) -> &[Edge<String, N, EmptyFields>] {
+    async fn edges(&self) -> &[Edge<Cursor, N, EmptyFields>] {
         &self.page.edges
     }
 

@@ -1,36 +1,63 @@
 //! Cursors: the signature of a list, and the sort keys of a document or of another place in the list.
 
+use std::{convert::Infallible, sync::Arc};
+
+use async_graphql::connection::CursorType;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use mongodb::bson::{self, Binary, Bson, RawBsonRef, RawDocument, spec::BinarySubtype};
 use serde::Serialize;
 
 use crate::{app::Ids, error::Error};
 
+/// The cursor of an element of a page.
+#[derive(Debug, Clone)]
+pub enum Cursor {
+    /// The sort keys of a document, and the signature of its list. They are encoded if the cursor is selected.
+    Of(Vec<Bson>, Arc<str>),
+    /// As clients see it.
+    Encoded(String),
+}
+
+impl CursorType for Cursor {
+    type Error = Infallible;
+
+    fn decode_cursor(cursor: &str) -> Result<Self, Infallible> {
+        Ok(Self::Encoded(cursor.to_owned()))
+    }
+
+    fn encode_cursor(&self) -> String {
+        match self {
+            Self::Of(keys, signature) => encode(keys, signature),
+            Self::Encoded(cursor) => cursor.clone(),
+        }
+    }
+}
+
 /// Content of a cursor: the signature of its list, and the sort keys of its document.
 #[derive(Serialize)]
-struct Cursor<'a> {
+struct Content<'a> {
     list: &'a str,
-    keys: Vec<Bson>,
+    keys: &'a [Bson],
 }
 
 /// A cursor whose sort keys the client can't read.
 #[derive(Serialize)]
 struct Hidden<'a> {
     list: &'a str,
-    /// An encrypted [`Cursor`].
+    /// An encrypted [`Content`].
     content: Binary,
 }
 
 /// The cursor of the document with these sort keys, in the list with this signature.
-pub(super) fn encode(keys: Vec<Bson>, signature: &str) -> String {
-    let cursor = Cursor { list: signature, keys };
-    BASE64.encode(bson::serialize_to_vec(&cursor).unwrap_or_default())
+fn encode(keys: &[Bson], signature: &str) -> String {
+    let content = Content { list: signature, keys };
+    BASE64.encode(bson::serialize_to_vec(&content).unwrap_or_default())
 }
 
 /// The cursor of a place that isn't that of a document which the client sees. It doesn't reveal the sort keys.
-pub(super) fn encode_hidden(keys: Vec<Bson>, signature: &str, ids: &Ids) -> String {
-    let cursor = Cursor { list: signature, keys };
-    let bytes = ids.encrypt(signature, bson::serialize_to_vec(&cursor).unwrap_or_default());
+pub(super) fn encode_hidden(keys: &[Bson], signature: &str, ids: &Ids) -> String {
+    let content = Content { list: signature, keys };
+    let bytes = ids.encrypt(signature, bson::serialize_to_vec(&content).unwrap_or_default());
     let content = Binary { subtype: BinarySubtype::Generic, bytes };
     let hidden = Hidden { list: signature, content };
     BASE64.encode(bson::serialize_to_vec(&hidden).unwrap_or_default())
@@ -122,8 +149,8 @@ mod tests {
             true.into(),
         ];
         let ids = &Ids::new("a secret");
-        let hidden = encode_hidden(keys.clone(), "list", ids);
-        for cursor in [encode(keys.clone(), "list"), hidden.clone()] {
+        let hidden = encode_hidden(&keys, "list", ids);
+        for cursor in [encode(&keys, "list"), hidden.clone()] {
             assert_eq!(decode("after", &cursor, "list", 6, ids).expect("a cursor"), keys);
             for (signature, count) in [("other", 6), ("list", 5)] {
                 assert!(decode("after", &cursor, signature, count, ids).is_err());
@@ -140,7 +167,7 @@ mod tests {
         let ids = &Ids::new("a secret");
         let wrong = [pattern, Bson::Null, Bson::MaxKey, Bson::Array(vec![Bson::Null])];
         for key in wrong {
-            assert!(decode("after", &encode(vec![key], "list"), "list", 1, ids).is_err());
+            assert!(decode("after", &encode(&[key], "list"), "list", 1, ids).is_err());
         }
         for depth in [0, 1, 100_000] {
             assert!(decode("after", &nested("list", depth), "list", 1, ids).is_err());

@@ -57,6 +57,15 @@ async fn items_of_one_poll_share_a_command_although_another_one_ends_meanwhile()
     assert_eq!(before.await.expect("no panic").expect("a size"), 1);
 }
 
+#[tokio::test]
+async fn items_that_are_submitted_together_share_a_command() {
+    let batcher = Batcher::new(Sizes(Semaphore::new(1)), Gauge::default());
+    let three = Arc::clone(&batcher).submit_many(vec![(); 3], &ItemSpan::default()).await;
+    assert_eq!(three.expect("sizes"), [3; 3]);
+    let none = Arc::clone(&batcher).submit_many(Vec::new(), &ItemSpan::default()).await;
+    assert_eq!(none.expect("no sizes"), [0; 0], "nothing is sent");
+}
+
 /// Puts an item into the second queue; the task ends with the size of its batch.
 fn late(batcher: &Arc<Batcher<Sizes>>) -> tokio::task::JoinHandle<Result<usize, Error>> {
     let answer = batcher.enqueue_late((), &ItemSpan::default()).expect("room");

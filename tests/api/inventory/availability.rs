@@ -45,6 +45,31 @@ async fn a_list_reads_availability_by_one_command() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn availability_of_a_list_is_the_same_however_it_is_selected() {
+    let gateway = shelves().await;
+    let by = "by: { priceBetween: { currency: \"EUR\", min: 0, max: 100000 } }";
+    let expected = [("a", "IN_STOCK"), ("b", "LOW"), ("c", "LOW"), ("d", "OUT")];
+    for fields in [
+        "nodes { sku availability }",
+        "nodes { sku availability again: availability }",
+        "nodes { sku ... on Product { availability } }",
+        "nodes { sku availability related { nodes { availability } } }",
+        "nodes { sku availability variants { availability } }",
+        "nodes: edges { node { sku availability } }",
+    ] {
+        let query = format!("{{ products({by}) {{ {fields} }} }}");
+        let found = gateway.anonymous().field(&query, json!({})).await;
+        let nodes = found["nodes"].as_array().expect("products").iter();
+        let nodes = nodes.map(|one| one.get("node").unwrap_or(one));
+        let mut seen: Vec<_> = nodes
+            .map(|node| (node["sku"].as_str().expect("a SKU"), node["availability"].as_str()))
+            .collect();
+        seen.sort_unstable();
+        assert_eq!(seen, expected.map(|(sku, level)| (sku, Some(level))), "{fields}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn availability_follows_the_stock() {
     let gateway = shelves().await;
     let seen = async |sku: &str| {

@@ -20,7 +20,9 @@ pub use changes::{delete_asset, edit_asset, tag_asset, untag_asset};
 pub use illustrate::set_images;
 pub use put::put;
 pub use reads::{asset, asset_by_id, assets, at_path};
-pub use renditions::{AtWidth, NotRendered, Picture, at_width, drop_rendition, picture, render};
+pub use renditions::{
+    AtWidth, NotRendered, Picture, Pictures, at_width, drop_rendition, picture, pictures, render,
+};
 pub use upload::{replace_asset, upload_asset};
 
 use super::{documents::AssetDocument, store};

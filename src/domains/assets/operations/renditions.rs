@@ -20,8 +20,11 @@ use super::{
     pictures::{Smaller, format_of, smaller},
 };
 use crate::{
-    config::Config, domains::audiences::may_see, graphql::prelude::*, locks::lock,
-    mongo::collection::Timed,
+    config::Config,
+    domains::audiences::may_see,
+    graphql::prelude::*,
+    locks::lock,
+    mongo::{Parts, collection::Timed},
 };
 
 /// Maximum size of a file that is made smaller, in bytes: it is held in memory.
@@ -136,15 +139,38 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// The asset with this `_id` as a picture, if it is one whose size is known, and the caller may read it.
+/// The pictures of several documents, which were read together.
+#[derive(Debug)]
+pub struct Pictures(Parts<StoredPicture>);
+
+/// Reads the assets with these `_id`s together, for [`picture`]. `None` if each has to be read with the server's time.
+///
+/// # Errors
+/// As [`Parts`] has them.
+pub async fn pictures(cx: Cx<'_>, ids: Vec<&str>) -> Result<Option<Pictures>> {
+    if cx.reached().is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Pictures(store::find_pictures(&cx, ids).await?)))
+}
+
+/// The asset with this `_id` as a picture, if it is one whose size is known, and the caller may read it. It is read unless
+/// it is among those that were read `ahead`.
 ///
 /// # Errors
 /// `Unread` or `Internal`.
-pub async fn picture(cx: Cx<'_>, id: &str) -> Result<Option<Picture<'static>>> {
+pub async fn picture(
+    cx: Cx<'_>,
+    ahead: Option<&Pictures>,
+    id: &str,
+) -> Result<Option<Picture<'static>>> {
     // Nearly all pictures were published before the last known time of the server. A few fields without the server's time
     // are the cheaper read for MongoDB.
     if let Some(reached) = cx.reached() {
-        let found = store::find_picture(&cx, id).await?;
+        let found = match ahead.and_then(|Pictures(parts)| parts.get(id)) {
+            Some(found) => found?,
+            None => store::find_picture(&cx, id).await?,
+        };
         let is_later = |found: &StoredPicture| found.get().published_at > reached;
         if !found.as_ref().is_some_and(is_later) {
             return Ok(found.and_then(|found| seen(cx, found, reached)));

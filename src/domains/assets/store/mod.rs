@@ -18,7 +18,7 @@ use super::{
 use crate::{
     domains::{audiences, former_paths},
     graphql::prelude::*,
-    mongo::prelude::*,
+    mongo::{Parts, prelude::*},
 };
 
 /// The collection of the assets.
@@ -34,6 +34,11 @@ pub(super) fn pictures(app: &App) -> Collection<StoredPicture> {
 /// Reads what an image needs of an asset. MongoDB has a short path for such fields: none is within another one.
 pub(super) async fn find_picture(app: &App, id: &str) -> Result<Option<StoredPicture>> {
     pictures(app).get_part(id, PICTURE).await
+}
+
+/// Reads the same of many assets.
+pub(super) async fn find_pictures(app: &App, ids: Vec<&str>) -> Result<Parts<StoredPicture>> {
+    pictures(app).get_parts(ids, PICTURE).await
 }
 
 /// The fields of [`PictureView`](super::view::PictureView).

@@ -1,5 +1,6 @@
 //! GraphQL types of the catalog.
 
+mod ahead;
 mod combined;
 mod inputs;
 mod lists;
@@ -7,7 +8,9 @@ mod product;
 mod search;
 mod variants;
 
-pub use self::{combined::*, inputs::*, lists::*, product::*, search::*, variants::*};
+pub use self::{
+    ahead::listed, combined::*, inputs::*, lists::*, product::*, search::*, variants::*,
+};
 use crate::graphql::prelude::*;
 
 // The product is an object of its type.

@@ -3,7 +3,7 @@
 //! The future of an object has room for that of its largest field, and a list has many of them at once. So reads that lists
 //! seldom show are boxed.
 
-use std::iter;
+use std::{iter, sync::Arc};
 
 use async_graphql::Result;
 
@@ -18,14 +18,15 @@ use super::{
         },
     },
     TotalCount,
+    ahead::{Ahead, listed},
     variants::{ProductOption, ProductVariant, availability},
 };
 use crate::{
     domains::{
         categories::{self, Category, CategoryBy, CategoryCopyView, name_in},
         comments::{AverageRating, Discussion},
-        images::{self, Image},
-        inventory::{self, Availability, Stock},
+        images::{self, Image, Pictures},
+        inventory::{self, Availability, Stock, operations::Levels},
         metadata::Metadata,
         orders,
         people::{self, Person},
@@ -40,11 +41,21 @@ use crate::{
 pub struct Shown {
     product: StoredProduct,
     locale: Option<LocaleTag>,
+    /// What its list has read for it.
+    ahead: Option<Arc<Ahead>>,
 }
 
 impl Shown {
     fn product(&self) -> &ProductView<'_> {
         self.product.get()
+    }
+
+    fn levels(&self) -> Option<&Levels> {
+        self.ahead.as_ref()?.levels.as_ref()
+    }
+
+    fn pictures(&self) -> Option<&Pictures> {
+        self.ahead.as_ref()?.pictures.as_ref()
     }
 
     /// Data that depends on the type of the product.
@@ -123,7 +134,16 @@ interface! {
 impl Product {
     /// The product as an object of its GraphQL type.
     pub fn of(product: StoredProduct, locale: Option<LocaleTag>) -> Self {
-        let shown = Shown { product, locale };
+        Self::with(product, locale, None)
+    }
+
+    /// Likewise, with what its list has read for it.
+    pub(super) fn with(
+        product: StoredProduct,
+        locale: Option<LocaleTag>,
+        ahead: Option<Arc<Ahead>>,
+    ) -> Self {
+        let shown = Shown { product, locale, ahead };
         match shown.product().kind {
             "album" => Self::Album(Album(shown)),
             "film" => Self::Film(Film(shown)),
@@ -193,7 +213,7 @@ macro_rules! product_types {
                 /// list one command reads it for all products. Null if the product was just deleted.
                 #[graphql(directive = cache_control::apply(0))]
                 availability(context)?: Option<Availability> =
-                    availability(app(context), $shown.0.product()).await?,
+                    availability(app(context), $shown.0.levels(), $shown.0.product()).await?,
                 /// Categories that the product is in; empty if it is in none.
                 categories?: Vec<ProductCategory<'_>> = $shown.0.categories()?,
                 /// People who contributed to the product, with their roles.
@@ -201,12 +221,10 @@ macro_rules! product_types {
                 /// Other products of the same type to which the first contributor of this one contributed in the same
                 /// role, newest release first. Empty if the product has no contributors.
                 related(context)?: ConnectionWith<Product, TotalCount> = {
-                    let (product, locale) = ($shown.0.product(), &$shown.0.locale);
-                    let page = operations::related(app(context), product, paging(context)?);
-                    let (page, found) = Box::pin(page).await?;
-                    let position = |(position, _): &(Vec<_>, _)| position.clone();
-                    let node = |(_, product)| Product::of(product, locale.clone());
-                    page.connection_with(found, position, node, TotalCount::UNKNOWN)
+                    let (product, locale) = ($shown.0.product(), $shown.0.locale.as_ref());
+                    let found = operations::related(app(context), product, paging(context)?);
+                    let found = Box::pin(found).await?;
+                    Box::pin(listed(context, found, locale, TotalCount::UNKNOWN)).await
                 },
                 /// Products that were bought with this one in at least two orders, those of most orders first. The newest 500
                 /// orders of the product and its variants are counted, without cancelled ones. The counts follow orders with a
@@ -229,7 +247,7 @@ macro_rules! product_types {
                 )?: Vec<Image<'_>> = {
                     let images = $shown.0.product().images.get()?;
                     let images = images.iter().map(|one| (one.asset_id, one.alternative_text));
-                    images::first_of(cx(context), images, first).await?
+                    images::first_of(cx(context), $shown.0.pictures(), images, first).await?
                 },
                 /// Average of the stars of all reviews in the discussion; null if there are none.
                 rating?: Option<AverageRating> = $shown.0.rating()?,

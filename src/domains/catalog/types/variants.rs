@@ -13,7 +13,7 @@ use super::{
 use crate::{
     domains::{
         images::{self, Image, ImageRef, ImageView},
-        inventory::{self, Availability, Stock},
+        inventory::{self, Availability, Stock, operations::Levels},
     },
     engine::caching::cache_control,
     graphql::{
@@ -77,7 +77,7 @@ object! {
         image(context)?: Option<Image<'_>> = {
             let image = shown.image.iter();
             let image = image.map(|one| (one.asset_id.as_str(), one.alternative_text.as_str()));
-            images::shown(cx(context), image).await?.pop()
+            images::shown(cx(context), None, image).await?.pop()
         },
         /// Stock of the variant: all counters are zero if nothing was ever received. Null if the variant was just deleted.
         #[graphql(directive = cache_control::apply(0))]
@@ -125,15 +125,25 @@ impl ProductOption {
     }
 }
 
-/// Whether a product or any of its variants can be ordered now. `None` if the product was deleted since it was read.
+/// A product and its variants, each by its SKU and generation.
+pub(super) fn goods<'a>(product: &ProductView<'a>) -> Result<Vec<(&'a str, &'a str)>> {
+    let variants: Vec<VariantKeyView<'a>> = product.variants.part()?;
+    let skus = variants.iter().map(|one| (one.sku, one.generation));
+    Ok([(product.sku, product.generation)].into_iter().chain(skus).collect())
+}
+
+/// Whether a product or any of its variants can be ordered now, by the levels that were read ahead. `None` if the product was
+/// deleted since it was read.
 pub(super) async fn availability(
     app: &App,
+    ahead: Option<&Levels>,
     product: &ProductView<'_>,
 ) -> Result<Option<Availability>> {
-    let variants: Vec<VariantKeyView<'_>> = product.variants.part()?;
-    let skus = variants.iter().map(|one| (one.sku, one.generation));
-    let all: Vec<_> = [(product.sku, product.generation)].into_iter().chain(skus).collect();
-    inventory::operations::availability(app, &all).await
+    let goods = goods(product)?;
+    match ahead {
+        Some(levels) => levels.availability(app, &goods),
+        None => inventory::operations::availability(app, &goods).await,
+    }
 }
 
 input! {

@@ -3,15 +3,14 @@
 use async_graphql::ID;
 
 use super::{
-    super::{documents::StockDocument, store, types::Availability},
+    super::{
+        documents::{StockDocument, StoredLevel},
+        store,
+        types::Availability,
+    },
     stock,
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::input,
-    join::{join_all, try_join_all},
-};
+use crate::{app::App, error::Error, graphql::input, join::join_all, mongo::Parts};
 
 /// Maximum number of SKUs of one call.
 const SKUS: usize = 100;
@@ -28,23 +27,50 @@ pub async fn stocks_of(
     Ok(join_all(skus.iter().map(|sku| stock(app, sku))).await)
 }
 
-/// The availability of a product or variant that was read before, by the free pieces of these SKUs together, each with its
-/// generation. `None` if the first one was deleted since. The reads of a list share a command, also with those of its stock.
+/// The stock of products and variants, which was read together.
+#[derive(Debug)]
+pub struct Levels(Parts<StoredLevel>);
+
+impl Levels {
+    /// Reads the stock of these SKUs. The reads share a command, also with those of counters.
+    ///
+    /// # Errors
+    /// As [`Parts`] has them.
+    pub async fn of(app: &App, skus: Vec<&str>) -> Result<Self, Error> {
+        store::find_levels(app, skus).await.map(Self)
+    }
+
+    /// The availability of a product or variant that was read before, by the free pieces of these SKUs together, each with its
+    /// generation. `None` if the first one was deleted since.
+    ///
+    /// # Errors
+    /// The stock of one of them wasn't read.
+    pub fn availability(
+        &self,
+        app: &App,
+        goods: &[(&str, &str)],
+    ) -> Result<Option<Availability>, Error> {
+        let free = goods.iter().map(|(sku, generation)| self.free(sku, generation));
+        let free: Vec<Option<i64>> = free.collect::<Result<_, _>>()?;
+        if !free.first().is_some_and(Option::is_some) {
+            return Ok(None);
+        }
+        let available: i64 = free.into_iter().flatten().sum();
+        Ok(Some(Availability::of(available, app.config().low_stock)))
+    }
+
+    /// The free pieces of this generation of a product or variant: none if nothing was ever received, `None` if it was deleted.
+    fn free(&self, sku: &str, generation: &str) -> Result<Option<i64>, Error> {
+        let found = self.0.get(sku).ok_or_else(|| Error::internal("the stock wasn't read"))?;
+        Ok(found?.map_or(Some(0), |level| level.get().free(generation)))
+    }
+}
+
+/// See [`Levels::availability`].
 pub async fn availability(
     app: &App,
     goods: &[(&str, &str)],
 ) -> Result<Option<Availability>, Error> {
-    let reads = goods.iter().map(|(sku, generation)| free(app, sku, generation));
-    let found: Vec<Option<i64>> = try_join_all(reads).await?;
-    if !found.first().is_some_and(Option::is_some) {
-        return Ok(None);
-    }
-    let available: i64 = found.into_iter().flatten().sum();
-    Ok(Some(Availability::of(available, app.config().low_stock)))
-}
-
-/// The free pieces of this generation of a product or variant: none if nothing was ever received, `None` if it was deleted.
-async fn free(app: &App, sku: &str, generation: &str) -> Result<Option<i64>, Error> {
-    let found = store::find_level(app, sku).await?;
-    Ok(found.map_or(Some(0), |level| level.get().free(generation)))
+    let skus = goods.iter().map(|(sku, _generation)| *sku).collect();
+    Levels::of(app, skus).await?.availability(app, goods)
 }

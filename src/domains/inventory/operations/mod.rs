@@ -6,7 +6,7 @@ mod forgetting;
 mod low;
 mod receipts;
 
-pub use availability::{availability, stocks_of};
+pub use availability::{Levels, availability, stocks_of};
 pub(super) use deletion::follow_deletion;
 pub use deletion::{delete_product, delete_variant};
 pub use forgetting::forget_sold;

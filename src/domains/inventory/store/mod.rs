@@ -21,7 +21,7 @@ use crate::{
     flow::{Bounds, Change, Op, kept},
     graphql::page::Page,
     mongo::{
-        Collection,
+        Collection, Parts,
         collection::List,
         condition::{Condition, at_least, contains, has_element, has_room, is},
         expression::{append, array, both, choose, count, literal, whole},
@@ -39,10 +39,10 @@ pub(super) async fn find_counters(app: &App, sku: &str) -> Result<Option<StockDo
     stocks(app).get_part(sku, COUNTERS).await
 }
 
-/// Reads the same, and decodes only what tells the free pieces. Such reads share their commands with those of
+/// Reads the same of these SKUs, and decodes only what tells the free pieces. Such reads share their commands with those of
 /// [`find_counters`].
-pub(super) async fn find_level(app: &App, sku: &str) -> Result<Option<StoredLevel>, Error> {
-    app.collection::<StoredLevel>().get_part(sku, COUNTERS).await
+pub(super) async fn find_levels(app: &App, skus: Vec<&str>) -> Result<Parts<StoredLevel>, Error> {
+    app.collection::<StoredLevel>().get_parts(skus, COUNTERS).await
 }
 
 /// The counters, and the fields that decoding them needs.

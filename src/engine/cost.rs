@@ -283,8 +283,8 @@ impl<'a, 's> Walk<'a, 's> {
     /// for each.
     fn are_ids(&self, of: &str, field: &str, argument: &str) -> bool {
         let is_key = |inner: &Type| matches!(named(inner), "ID" | "_Any");
-        let ty = self.types.argument(of, field, argument);
-        ty.is_some_and(|ty| matches!(&ty.base, BaseType::List(inner) if is_key(inner)))
+        let typed = self.types.argument(of, field, argument);
+        typed.is_some_and(|(ty, _)| matches!(&ty.base, BaseType::List(inner) if is_key(inner)))
     }
 
     /// Whether a variable is declared to hold a list.

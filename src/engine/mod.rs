@@ -11,6 +11,7 @@
 //! - [`caching`]: how long a response may be cached
 //! - [`types`]: the types of the schema, read from its SDL
 //! - `values`: what is wrong with the value of an argument or a variable
+//! - `usages`: whether the types of variables fit where they are used
 //! - `choices`: variables that are the one field which an object requires, and have no value
 //! - `near`: names that are similar to a misspelt one
 //! - [`keys`]: whether a mutation is called with an idempotency key
@@ -37,5 +38,6 @@ mod shape;
 mod tokens;
 mod typename;
 pub mod types;
+mod usages;
 mod values;
 pub mod wording;

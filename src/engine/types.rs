@@ -7,8 +7,8 @@ use async_graphql::{
     Positioned, Value, Variables,
     indexmap::{IndexMap, IndexSet},
     parser::types::{
-        BaseType, FieldDefinition, InputObjectType, OperationDefinition, OperationType,
-        ServiceDocument, Type, TypeKind, TypeSystemDefinition, VariableDefinition,
+        BaseType, FieldDefinition, InputObjectType, InputValueDefinition, OperationDefinition,
+        OperationType, ServiceDocument, Type, TypeKind, TypeSystemDefinition, VariableDefinition,
     },
 };
 use bytes::Bytes;
@@ -27,8 +27,8 @@ pub struct Types {
     /// The seconds of `@cacheControl`, by object or interface and field.
     ages: HashMap<String, HashMap<String, u32>>,
     inputs: HashMap<String, Input>,
-    /// The type of each argument, by object or interface, field and argument.
-    arguments: HashMap<[String; 3], Type>,
+    /// The type of each argument, and whether it may be omitted, by object or interface, field and argument.
+    arguments: HashMap<[String; 3], (Type, bool)>,
 }
 
 /// A type of variables other than a scalar.
@@ -91,8 +91,8 @@ impl Types {
         self.fields.get(of)?.get(name)
     }
 
-    /// The type of an argument of a field.
-    pub(super) fn argument(&self, of: &str, field: &str, argument: &str) -> Option<&Type> {
+    /// The type of an argument of a field, and whether it may be omitted.
+    pub(super) fn argument(&self, of: &str, field: &str, argument: &str) -> Option<&(Type, bool)> {
         self.arguments.get(&[of, field, argument].map(str::to_owned))
     }
 
@@ -245,13 +245,13 @@ fn output_fields(fields: &[Positioned<FieldDefinition>]) -> HashMap<String, Type
 fn arguments(
     of: &str,
     fields: &[Positioned<FieldDefinition>],
-) -> impl Iterator<Item = ([String; 3], Type)> {
+) -> impl Iterator<Item = ([String; 3], (Type, bool))> {
     fields.iter().flat_map(move |field| {
         let field = &field.node;
         field.arguments.iter().map(move |argument| {
             let names = [of, field.name.node.as_str(), argument.node.name.node.as_str()];
             let names = names.map(str::to_owned);
-            (names, argument.node.ty.node.clone())
+            (names, typed(&argument.node))
         })
     })
 }
@@ -270,12 +270,15 @@ fn ages(fields: &[Positioned<FieldDefinition>]) -> HashMap<String, u32> {
 }
 
 fn input_fields(object: &InputObjectType) -> IndexMap<String, (Type, bool)> {
-    let fields = object.fields.iter().map(|field| {
-        let (name, ty) = (field.node.name.node.to_string(), field.node.ty.node.clone());
-        let optional = ty.nullable || field.node.default_value.is_some();
-        (name, (ty, optional))
-    });
-    fields.collect()
+    let fields = object.fields.iter();
+    fields.map(|field| (field.node.name.node.to_string(), typed(&field.node))).collect()
+}
+
+/// The type of an argument or of a field of an input object, and whether it may be omitted.
+fn typed(input: &InputValueDefinition) -> (Type, bool) {
+    let ty = input.ty.node.clone();
+    let optional = ty.nullable || input.default_value.is_some();
+    (ty, optional)
 }
 
 /// Whether a list that was parsed with its request is a value of this type.

@@ -216,7 +216,7 @@ pub(super) fn add_arguments_of<'a>(
     all: &mut Vec<Argument<'a>>,
 ) {
     for (name, value) in &field.arguments {
-        if let Some(ty) = types.argument(of, &field.name.node, &name.node) {
+        if let Some((ty, _)) = types.argument(of, &field.name.node, &name.node) {
             let (at, name) = (name.pos, name.node.as_str());
             all.push(Argument { at, name, ty, value: &value.node });
         }

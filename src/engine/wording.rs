@@ -8,6 +8,7 @@ use super::{
     near::nearest,
     prepared::PreparedOperation,
     types::{Types, named},
+    usages::Misfit,
     values::{Argument, Values},
 };
 use crate::error::Error;
@@ -16,6 +17,24 @@ use crate::error::Error;
 const SUGGESTED: usize = 20;
 /// Beginning of the library's message about the value of an argument.
 const ARGUMENT: &str = "Invalid value for argument ";
+
+/// Adds the errors of variables whose types don't fit where they are used, in the place of the errors of their values
+/// there. Variables whose declaration has an error, such as an unknown type, are left out.
+pub fn add_misfits(errors: &mut Vec<ServerError>, types: &Types, operation: &PreparedOperation) {
+    let known: HashSet<Pos> = errors.iter().flat_map(|error| &error.locations).copied().collect();
+    let mut misfits = operation.document.misfits(types);
+    misfits.retain(|misfit| !known.contains(&misfit.declared));
+    let used: HashSet<Pos> = misfits.iter().map(|misfit| misfit.used).collect();
+    let is_of_misfit = |error: &ServerError| {
+        is_of_argument(error) && error.locations.iter().any(|at| used.contains(at))
+    };
+    errors.retain(|error| !is_of_misfit(error));
+    errors.extend(misfits.into_iter().map(|Misfit { declared, used, error }| {
+        let mut error = located(error, used);
+        error.locations.insert(0, declared);
+        error
+    }));
+}
 
 /// Removes repeated errors, names the part of an argument that is invalid and what is expected there, and, with
 /// `suggests`, suggests a name for a misspelt one.
@@ -29,7 +48,6 @@ pub fn improve(
     let mut seen: HashSet<(String, Vec<Pos>)> = HashSet::new();
     errors.retain(|error| seen.insert((error.message.clone(), error.locations.clone())));
     // Only these errors need them.
-    let is_of_argument = |error: &ServerError| error.message.starts_with(ARGUMENT);
     let mut arguments: HashMap<Pos, Argument<'_>> = HashMap::new();
     if errors.iter().any(is_of_argument) {
         for argument in operation.document.arguments(types) {
@@ -83,6 +101,10 @@ fn add_invalid(
         .iter()
         .filter_map(|argument| values.error(argument).map(|error| located(error, argument.at)));
     errors.extend(invalid);
+}
+
+fn is_of_argument(error: &ServerError) -> bool {
+    error.message.starts_with(ARGUMENT)
 }
 
 fn located(error: Error, at: Pos) -> ServerError {

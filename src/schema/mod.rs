@@ -198,11 +198,10 @@ impl GatewaySchema {
         let (types, suggests) = (&self.types, self.suggests);
         if is_valid {
             checked = Response::default();
-        } else {
-            let errors = &mut checked.errors;
-            wording::improve(errors, types, &operation, &request.variables, suggests);
         }
         let (errors, variables) = (&mut checked.errors, &request.variables);
+        wording::add_misfits(errors, types, &operation);
+        wording::improve(errors, types, &operation, variables, suggests);
         wording::add_invalid_literals(errors, types, &operation, variables, suggests);
         if !checked.errors.is_empty() {
             return Err(self.complete(Some(&operation), checked, false));

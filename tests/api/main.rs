@@ -72,5 +72,6 @@ mod theater;
 mod topics;
 mod traces;
 mod transfers;
+mod usages;
 mod worlds;
 mod writes;

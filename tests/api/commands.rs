@@ -63,6 +63,24 @@ async fn adding_a_line_that_is_reserved() {
     adding_sends_only("RESERVE", &expected).await;
 }
 
+/// The cart after the addition is known, except for its time.
+#[tokio::test(flavor = "multi_thread")]
+async fn adding_a_line_whose_time_is_not_shown() {
+    let base = Gateway::start().await;
+    stocked(&base, "a", 250, 10).await;
+    for (policy, reserves) in [("AT_CHECKOUT", None), ("RESERVE", Some("update inventory"))] {
+        let id = cart(&base.shopper("ann"), policy, &[]).await;
+        for _ in 0..2 {
+            let add = async |gateway: &Gateway| {
+                is(&shop::add(&gateway.shopper("ann"), &id, "a", 2).await, "Cart");
+            };
+            let mut expected = vec!["find carts", "find products", "update carts"];
+            expected.extend(reserves);
+            sends_only(&base, add, &expected).await;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_checkout() {
     let base = Gateway::start().await;

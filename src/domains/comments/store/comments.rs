@@ -14,7 +14,11 @@ use super::{
     decisions::touched,
     pages::{self, pages},
 };
-use crate::{flow::earlier, graphql::prelude::*, mongo::prelude::*};
+use crate::{
+    flow::earlier,
+    graphql::prelude::*,
+    mongo::{guarded::Alike, prelude::*},
+};
 
 /// Path of embedded comments.
 const ENTRIES: &str = "discussion.entries";
@@ -40,6 +44,15 @@ fn changed(stored_as: &str, old: &CommentDocument, new: &CommentDocument) -> Bso
     let set: Document =
         new.into_iter().filter(|(field, value)| old.get(field) != Some(value)).collect();
     doc! { "$mergeObjects": [left, literal(set)] }.into()
+}
+
+/// The settling of comments with documents of their own.
+static SETTLED: Alike = Alike { name: "settled comments", of: settled, is_counted: true };
+
+/// The guard of comments with these tags in their outboxes, and the fields that empty them.
+fn settled(tags: &[Bson]) -> (Document, Document) {
+    let owing = doc! { "due.tag": { "$in": tags.to_vec() }, "sealed": { "$ne": true } };
+    (owing, doc! { "due": "$$REMOVE", "settledAt": "$$NOW" })
 }
 
 impl CommentStore<'_> {
@@ -118,16 +131,15 @@ impl CommentStore<'_> {
     }
 
     /// Writes the fields in which `new` differs from `old`, if `guard` holds for the comment and the store isn't sealed.
-    /// Returns `new`: the guard holds only for the comment as it was read. The comment matches `done` once this was
-    /// done, and only then.
-    async fn change(
+    /// The guard holds only for the comment as it was read. The comment matches `done` once this was done, and only then.
+    fn change(
         &self,
         old: &CommentDocument,
-        new: CommentDocument,
+        new: &CommentDocument,
         guard: Document,
         done: Document,
         attempt: &Attempt,
-    ) -> Found<CommentDocument> {
+    ) -> Guarded<CommentDocument> {
         let id = &old.id;
         let entry = |guard| doc! { "$elemMatch": both(doc! { "id": id }, guard) };
         let holding = |guard| match self.layout {
@@ -138,9 +150,9 @@ impl CommentStore<'_> {
             }
             Layout::Embedded => both(self.current(), doc! { ENTRIES: entry(guard) }),
         };
-        let among = |all: Bson| replaced(all, "id", id, changed("$$this", old, &new));
+        let among = |all: Bson| replaced(all, "id", id, changed("$$this", old, new));
         let stage = match self.layout {
-            Layout::PerDocument => doc! { "$replaceWith": changed("$$ROOT", old, &new) },
+            Layout::PerDocument => doc! { "$replaceWith": changed("$$ROOT", old, new) },
             Layout::Paged => doc! { "$set": { "entries": among("$entries".into()) } },
             Layout::Embedded => doc! { "$set": {
                 ENTRIES: among(array(ENTRIES)),
@@ -150,11 +162,12 @@ impl CommentStore<'_> {
         };
         let open = both(holding(guard), doc! { "sealed": { "$ne": true } });
         let write = self.documents().guarded(open, vec![stage]).within(attempt);
-        let is_changed = write.applied_if(holding(done)).held().await?;
-        Ok(is_changed.then_some(new))
+        write.applied_if(holding(done))
     }
 
-    /// Empties the outbox of a comment if it still holds this entry.
+    /// Empties the outbox of a comment if it still holds this entry. After `None` it may have been emptied, too. Comments with
+    /// documents of their own share a statement: the tag of the entry is in no other comment, and nothing but its settling
+    /// follows once it was applied.
     pub(crate) async fn settle(
         &self,
         comment: &CommentDocument,
@@ -165,9 +178,13 @@ impl CommentStore<'_> {
         let settled = CommentDocument { due: None, settled_at, ..comment.clone() };
         let same =
             doc! { "nonce": &comment.text_version, "at": comment.at, "version": comment.version };
-        let due = both(same.clone(), doc! { "due.tag": &due.tag });
+        let owing = both(same.clone(), doc! { "due.tag": &due.tag });
         let done = both(same, doc! { "due": { "$exists": false } });
-        self.change(comment, settled, due, done, attempt).await
+        let mut write = self.change(comment, &settled, owing, done, attempt);
+        if self.layout == Layout::PerDocument {
+            write = write.alike(&SETTLED, &due.tag);
+        }
+        Ok(write.held().await?.then_some(settled))
     }
 
     /// Edits a comment or removes its text, if it is unchanged since it was read and its outbox is empty. Only an edit
@@ -192,7 +209,8 @@ impl CommentStore<'_> {
         }
         let due = new.due.as_ref().map(|due| &due.tag);
         let done = doc! { "version": new.version, "nonce": &new.text_version, "due.tag": due };
-        self.change(old, new, unchanged, done, attempt).await
+        let write = self.change(old, &new, unchanged, done, attempt);
+        Ok(write.held().await?.then_some(new))
     }
 
     /// Inserts the `number`th batch of copies; copies that exist stay.

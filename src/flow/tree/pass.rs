@@ -21,6 +21,8 @@ pub struct Pass<T> {
     root: T,
     /// The entries of its outbox that are removed at the end.
     entries: Vec<String>,
+    /// Whether the branch probably has no children.
+    expects_leaf: bool,
     /// Whether the branch was visited.
     has_visited_root: bool,
     /// Branches that are up to date themselves, but not their copies and children.
@@ -47,13 +49,14 @@ impl<T: Branch> Pass<T> {
     }
 
     /// A pass for one change, with the branch as it was read after the change. The change has left the branch below its parent,
-    /// so the branch needs nothing from there.
+    /// so the branch needs nothing from there. Most branches are leaves; whether this one is one is read first.
     pub fn of_change(root: T, change: &str) -> Self {
-        Self::of(root, vec![change.to_owned()])
+        Self { expects_leaf: true, ..Self::of(root, vec![change.to_owned()]) }
     }
 
     fn of(root: T, entries: Vec<String>) -> Self {
-        Self { root, entries, has_visited_root: false, waiting: Vec::new() }
+        let (expects_leaf, has_visited_root, waiting) = (false, false, Vec::new());
+        Self { root, entries, expects_leaf, has_visited_root, waiting }
     }
 
     /// The branch as it was read.
@@ -70,7 +73,8 @@ impl<T: Branch> Pass<T> {
     /// the sweep repeats the pass.
     pub async fn run(&mut self, tree: &Tree<T>, until: Option<Instant>) -> Result<bool, Error> {
         if !self.has_visited_root {
-            self.waiting = visit(tree, slice::from_ref(&self.root)).await?;
+            let is_leaf = self.expects_leaf && !tree.has_child(self.root.id()).await?;
+            self.waiting = visit(tree, slice::from_ref(&self.root), is_leaf).await?;
             self.has_visited_root = true;
         }
         while !self.waiting.is_empty() {
@@ -79,7 +83,7 @@ impl<T: Branch> Pass<T> {
             }
             let chunk = self.waiting.split_off(self.waiting.len().saturating_sub(CHUNK));
             let branches = tree.list(&chunk).await?;
-            self.waiting.extend(visit(tree, &branches).await?);
+            self.waiting.extend(visit(tree, &branches, false).await?);
         }
         if !self.entries.is_empty() {
             tree.remove_fan_outs(self.root.id(), &self.entries).await?;
@@ -88,8 +92,12 @@ impl<T: Branch> Pass<T> {
     }
 }
 
-/// Updates the copies of these branches, and their children. Returns the children.
-async fn visit<T: Branch>(tree: &Tree<T>, branches: &[T]) -> Result<Vec<String>, Error> {
+/// Updates the copies of these branches, and their children, unless they are leaves. Returns the children.
+async fn visit<T: Branch>(
+    tree: &Tree<T>,
+    branches: &[T],
+    are_leaves: bool,
+) -> Result<Vec<String>, Error> {
     if branches.is_empty() {
         return Ok(Vec::new());
     }
@@ -98,18 +106,16 @@ async fn visit<T: Branch>(tree: &Tree<T>, branches: &[T]) -> Result<Vec<String>,
     // The lowest version of each parent that any of its children shows.
     let mut lowest_shown = HashMap::<String, i64>::new();
     let (mut below, mut last) = (Vec::new(), String::new());
-    loop {
+    let mut has_more = !are_leaves;
+    while has_more {
         let children = tree.list_children(&parents, &last, CHILDREN).await?;
-        let full = children.len() == CHILDREN;
+        has_more = children.len() == CHILDREN;
         for child in children {
             let parent = child.parent_id().unwrap_or_default().to_owned();
             let lowest = lowest_shown.entry(parent).or_insert(child.parent_cv);
             *lowest = child.parent_cv.min(*lowest);
             child.id.clone_into(&mut last);
             below.push(child.id);
-        }
-        if !full {
-            break;
         }
     }
     let updates = branches.iter().map(|branch| {

@@ -34,16 +34,36 @@ fn own_documents(app: &App) -> [(Layout, Collection<CommentDocument>); 2] {
     [(Layout::PerDocument, comments(app)), (Layout::Paged, pages)]
 }
 
-/// Expression that turns the comment `stored_as` into `new`: only the fields change in which `old` differs from it.
-fn changed(stored_as: &str, old: &CommentDocument, new: &CommentDocument) -> Bson {
-    let (old, new) = (stored_fields(old), stored_fields(new));
-    let gone = old.keys().filter(|field| !new.contains_key(*field));
-    let left = gone.fold(Bson::from(stored_as), |left, field| {
-        doc! { "$unsetField": { "field": field, "input": left } }.into()
-    });
-    let set: Document =
-        new.into_iter().filter(|(field, value)| old.get(field) != Some(value)).collect();
-    doc! { "$mergeObjects": [left, literal(set)] }.into()
+/// What changes in a comment.
+struct Difference {
+    /// Fields that go.
+    gone: Vec<String>,
+    /// Fields with their new values.
+    set: Document,
+}
+
+impl Difference {
+    /// The fields in which `old` differs from `new`.
+    fn between(old: &CommentDocument, new: &CommentDocument) -> Self {
+        let (old, new) = (stored_fields(old), stored_fields(new));
+        let gone = old.keys().filter(|field| !new.contains_key(*field)).cloned().collect();
+        let set = new.into_iter().filter(|(field, value)| old.get(field) != Some(value)).collect();
+        Self { gone, set }
+    }
+
+    /// The fields of a document that is the comment, as expressions.
+    fn fields(self) -> Document {
+        let gone = self.gone.into_iter().map(|field| (field, Bson::from("$$REMOVE")));
+        self.set.into_iter().map(|(field, value)| (field, literal(value))).chain(gone).collect()
+    }
+
+    /// Expression of an element `$$this` that is the comment.
+    fn element(self) -> Bson {
+        let left = self.gone.into_iter().fold(Bson::from("$$this"), |left, field| {
+            doc! { "$unsetField": { "field": field, "input": left } }.into()
+        });
+        doc! { "$mergeObjects": [left, literal(self.set)] }.into()
+    }
 }
 
 /// The settling of comments with documents of their own.
@@ -130,17 +150,16 @@ impl CommentStore<'_> {
         Ok(self.clash(&comment).await?.unwrap_or(otherwise))
     }
 
-    /// Writes the fields in which `new` differs from `old`, if `guard` holds for the comment and the store isn't sealed.
-    /// The guard holds only for the comment as it was read. The comment matches `done` once this was done, and only then.
+    /// Changes the comment with this id, if `guard` holds for it and the store isn't sealed. The guard holds only for the comment
+    /// as it was read. The comment matches `done` once this was done, and only then.
     fn change(
         &self,
-        old: &CommentDocument,
-        new: &CommentDocument,
+        id: &str,
+        difference: Difference,
         guard: Document,
         done: Document,
         attempt: &Attempt,
     ) -> Guarded<CommentDocument> {
-        let id = &old.id;
         let entry = |guard| doc! { "$elemMatch": both(doc! { "id": id }, guard) };
         let holding = |guard| match self.layout {
             Layout::PerDocument => both(doc! { "_id": self.key(id), "on": self.on() }, guard),
@@ -150,19 +169,19 @@ impl CommentStore<'_> {
             }
             Layout::Embedded => both(self.current(), doc! { ENTRIES: entry(guard) }),
         };
-        let among = |all: Bson| replaced(all, "id", id, changed("$$this", old, new));
-        let stage = match self.layout {
-            Layout::PerDocument => doc! { "$replaceWith": changed("$$ROOT", old, new) },
-            Layout::Paged => doc! { "$set": { "entries": among("$entries".into()) } },
-            Layout::Embedded => doc! { "$set": {
-                ENTRIES: among(array(ENTRIES)),
+        let set = match self.layout {
+            Layout::PerDocument => difference.fields(),
+            Layout::Paged => {
+                doc! { "entries": replaced("$entries", "id", id, difference.element()) }
+            }
+            Layout::Embedded => doc! {
+                ENTRIES: replaced(array(ENTRIES), "id", id, difference.element()),
                 // The sweep finds the comment by it.
                 "discussion.touchedAt": touched(attempt),
-            } },
+            },
         };
         let open = both(holding(guard), doc! { "sealed": { "$ne": true } });
-        let write = self.documents().guarded(open, vec![stage]).within(attempt);
-        write.applied_if(holding(done))
+        self.documents().set(open, set).within(attempt).applied_if(holding(done))
     }
 
     /// Empties the outbox of a comment if it still holds this entry. After `None` it may have been emptied, too. Comments with
@@ -180,7 +199,9 @@ impl CommentStore<'_> {
             doc! { "nonce": &comment.text_version, "at": comment.at, "version": comment.version };
         let owing = both(same.clone(), doc! { "due.tag": &due.tag });
         let done = both(same, doc! { "due": { "$exists": false } });
-        let mut write = self.change(comment, &settled, owing, done, attempt);
+        let set = doc! { "settledAt": attempt.now() };
+        let emptied = Difference { gone: vec!["due".to_owned()], set };
+        let mut write = self.change(&comment.id, emptied, owing, done, attempt);
         if self.layout == Layout::PerDocument {
             write = write.alike(&SETTLED, &due.tag);
         }
@@ -209,7 +230,8 @@ impl CommentStore<'_> {
         }
         let due = new.due.as_ref().map(|due| &due.tag);
         let done = doc! { "version": new.version, "nonce": &new.text_version, "due.tag": due };
-        let write = self.change(old, &new, unchanged, done, attempt);
+        let edited = Difference::between(old, &new);
+        let write = self.change(&old.id, edited, unchanged, done, attempt);
         Ok(write.held().await?.then_some(new))
     }
 

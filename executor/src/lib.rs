@@ -102,14 +102,15 @@ pub mod resolver_utils {
         if !has_fields_only(ctx) {
             return upstream::resolver_utils::resolve_container_serial(ctx, &Located(root)).await;
         }
-        let Some(rows) = ctx.data_opt::<Rows>().filter(|_| ctx.item.node.items.len() > 1) else {
-            return Ok(run(ctx, root, &AtomicUsize::new(0), budget(ctx)).await.into_value());
-        };
         let fields = ctx.item.node.items.iter().filter_map(|one| match &one.node {
             Selection::Field(field) => Some(field),
             _ => None,
         });
         let fields: Vec<_> = fields.collect();
+        let has_rows = |rows: &&Rows| fields.len() > 1 || rows.first(&fields).is_some();
+        let Some(rows) = ctx.data_opt::<Rows>().filter(has_rows) else {
+            return Ok(run(ctx, root, &AtomicUsize::new(0), budget(ctx)).await.into_value());
+        };
         let mut object = Object::new(ctx.data_opt::<AsText>().is_some(), fields.len());
         let mut rest = &fields[..];
         while let [first, ..] = *rest {

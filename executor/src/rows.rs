@@ -1,5 +1,6 @@
 //! Mutation fields that are resolved together. The fields of a mutation are resolved one after the other. Some rooms
-//! can make the changes of several fields at once and give each field the result that it would have in its turn.
+//! can make the changes of several fields at once and give each field the result that it would have in its turn. A field that
+//! could be one of several can also be resolved in this way by itself.
 
 use futures_util::future::BoxFuture;
 use upstream::{Context, Positioned, ServerResult, Value, parser::types::Field};
@@ -14,6 +15,8 @@ pub type Resolve =
 pub struct Row {
     /// Whether the field is one of them.
     pub takes: fn(&Field) -> bool,
+    /// Whether `resolve` takes such a field also by itself.
+    pub takes_alone: fn(&Field) -> bool,
     /// Resolves them.
     pub resolve: Resolve,
 }
@@ -27,7 +30,11 @@ impl Rows {
     pub(crate) fn first(&self, fields: &[&Positioned<Field>]) -> Option<(Resolve, usize)> {
         self.0.iter().find_map(|row| {
             let count = fields.iter().take_while(|field| (row.takes)(&field.node)).count();
-            (count > 1).then_some((row.resolve, count))
+            let is_row = match *fields {
+                [first, ..] if count == 1 => (row.takes_alone)(&first.node),
+                _ => count > 1,
+            };
+            is_row.then_some((row.resolve, count))
         })
     }
 }

@@ -300,19 +300,29 @@ impl<T: Node> Tree<T> {
         if changed.tree().outbox.is_empty() {
             return Ok(changed);
         }
-        let until = Instant::now() + self.handles.bounds().attempt;
-        // The branch was deleted right after the change, and no copies are left.
-        let Some((mut pass, branch)) = Pass::begin(self, changed.id()).await? else {
+        self.run(Pass::begin(self, changed).await?).await
+    }
+
+    /// Like [`Self::carry`], for the change with this id, which has left the branch where it was.
+    pub async fn carry_values(&self, changed: T, change: &str) -> Result<T, Error> {
+        // The pass of another change may have copied it meanwhile.
+        if changed.tree().outbox.iter().all(|entry| entry.id != change) {
             return Ok(changed);
-        };
-        if !pass.run(self, Some(until)).await? {
-            let tree = self.clone();
-            self.handles.in_background(T::FAN_OUT, async move {
-                pass.run(&tree, None).await?;
-                Ok(())
-            });
         }
-        Ok(branch)
+        self.run(Pass::of_change(changed, change)).await
+    }
+
+    async fn run(&self, mut pass: Pass<T>) -> Result<T, Error> {
+        let until = Instant::now() + self.handles.bounds().attempt;
+        if pass.run(self, Some(until)).await? {
+            return Ok(pass.into_root());
+        }
+        let (tree, root) = (self.clone(), pass.root().clone());
+        self.handles.in_background(T::FAN_OUT, async move {
+            pass.run(&tree, None).await?;
+            Ok(())
+        });
+        Ok(root)
     }
 }
 

@@ -4,7 +4,7 @@ use std::{borrow::Borrow, convert::Infallible, iter};
 
 use mongodb::bson::{DateTime, Document, doc};
 
-use super::{Attempt, Bounds, Op, ops};
+use super::{Attempt, Bounds, Op, OpRecord, ops};
 use crate::{
     error::Error,
     join::join_all,
@@ -81,18 +81,6 @@ impl<R> Change<R> {
         self
     }
 
-    /// This change and another one of the same document in one update. The guards of both must hold before it. The
-    /// second change sees the fields that the first one has set.
-    #[must_use]
-    pub fn followed_by(mut self, next: Self) -> Self {
-        self.guard = both(self.guard, next.guard);
-        self.rules.extend(next.rules);
-        self.then.push(doc! { "$set": next.set });
-        self.then.extend(next.then);
-        self.commits.extend(next.commits);
-        self
-    }
-
     /// States that a copy of the command that arrived late would undo a later change; see [`Guarded::numbered`].
     #[must_use]
     pub fn numbered(mut self) -> Self {
@@ -104,15 +92,31 @@ impl<R> Change<R> {
     /// that the op isn't committed, that the tag isn't recorded, and that there is room for the record. If the reply to
     /// the update is lost, the record tells whether it was applied.
     #[must_use]
-    pub fn committing(self, op: &Op, tag: &str, bounds: Bounds) -> Self {
-        self.committing_all(&[(op, tag)], bounds)
+    pub fn committing(mut self, op: &Op, tag: &str, bounds: Bounds) -> Self {
+        self.guard = both(self.guard, ops::guard(op, tag, bounds));
+        self.set.insert("ops", ops::committed(&[(op, tag)], bounds));
+        self.recording(&[(op, tag)])
     }
 
-    /// Like [`Self::committing`], of several ops with their tags. All of them are committed, or none.
+    /// Like [`Self::committing`], of several ops with their tags, on a decider with these op records as the attempt read it. All of
+    /// the ops are committed, or none. The guard is that nothing was committed or aborted since the read. So it includes what the
+    /// caller checked on the decider as it was read: that the ops aren't committed and the tags aren't recorded, that there is
+    /// [room](Bounds::demand_room), and all that only commits change.
     #[must_use]
-    pub fn committing_all(mut self, ops: &[(&Op, &str)], bounds: Bounds) -> Self {
-        self.guard = both(self.guard, ops::guard(ops, bounds));
-        self.set.insert("ops", ops::committed(ops, bounds));
+    pub fn committing_as_read(
+        mut self,
+        ops: &[(&Op, &str)],
+        read: &[OpRecord],
+        attempt: &Attempt,
+        bounds: Bounds,
+    ) -> Self {
+        self.guard = both(self.guard, ops::as_read(read));
+        self.set.insert("ops", ops::committed_as_read(ops, read, attempt, bounds));
+        self.recording(ops)
+    }
+
+    /// Remembers the ops, by whose records a commit is recognised.
+    fn recording(mut self, ops: &[(&Op, &str)]) -> Self {
         self.commits.extend(ops.iter().map(|(op, tag)| doc! { "id": &op.id, "tag": *tag }));
         self
     }

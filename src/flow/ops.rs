@@ -10,7 +10,8 @@ use crate::{
     mongo::{
         Collection, Stored,
         expression::{
-            append, array, both, changed, choose, count, filter, literal, map, millis, whole,
+            all, append, array, both, changed, choose, count, filter, literal, map, millis, not,
+            whole,
         },
         stored::document,
     },
@@ -103,28 +104,51 @@ impl Op {
     }
 }
 
-/// Guard of a commit of ops with their tags: none of the ops is committed, none of the tags is recorded, and there is room
-/// for all records.
-pub(super) fn guard(ops: &[(&Op, &str)], bounds: Bounds) -> Document {
-    let most = count(bounds.most_ops) - count(ops.len());
-    doc! {
-        "ops.id": none_of(ops.iter().map(|(op, _)| op.id.as_str()).collect()),
-        "ops.tag": none_of(ops.iter().map(|(_, tag)| *tag).collect()),
-        "$expr": { "$lte": [{ "$size": needed(bounds) }, most] },
-    }
+/// Guard of a commit of an op with its tag: the op isn't committed, the tag isn't recorded, and there is room for the record.
+pub(super) fn guard(op: &Op, tag: &str, bounds: Bounds) -> Document {
+    let is_new = |field: &str, value: &str| not(doc! { "$in": [literal(value), array(field)] });
+    // Beside a filter with other conditions than `_id`, MongoDB would have to plan the query.
+    all(vec![
+        is_new("ops.id", &op.id),
+        is_new("ops.tag", tag),
+        doc! { "$lt": [{ "$size": needed(bounds) }, count(bounds.most_ops)] },
+    ])
 }
 
-fn none_of(values: Vec<&str>) -> Document {
-    if let [value] = values.as_slice() {
-        doc! { "$ne": *value }
-    } else {
-        doc! { "$nin": values }
-    }
+/// Guard of a commit of ops on a decider with these records: nothing was committed and no tag was aborted since it was read.
+/// Each of both appends a record, and never one with the tag and the time of another.
+pub(super) fn as_read(records: &[OpRecord]) -> Document {
+    let last = |field: &str| doc! { "$last": array(&format!("ops.{field}")) };
+    let is_same = match records.last() {
+        None => doc! { "$eq": [array("ops"), []] },
+        Some(OpRecord { tag, at, .. }) => {
+            let read = vec![Bson::from(tag), Bson::from(*at)];
+            doc! { "$eq": [[last("tag"), last("at")], literal(read)] }
+        }
+    };
+    all(vec![is_same])
 }
 
 /// Expression of `ops` with these ops as committed under their tags and without expired records, for a pipeline update.
 pub(super) fn committed(ops: &[(&Op, &str)], bounds: Bounds) -> Bson {
-    append(needed(bounds), ops.iter().map(|(op, tag)| op.record(tag)).collect())
+    append(needed(bounds), records(ops))
+}
+
+/// Like [`committed`], on a decider with these records as the attempt read it. If none of them has expired, none is looked for.
+pub(super) fn committed_as_read(
+    ops: &[(&Op, &str)],
+    read: &[OpRecord],
+    attempt: &Attempt,
+    bounds: Bounds,
+) -> Bson {
+    let now = attempt.now().timestamp_millis();
+    let is_needed = |record: &OpRecord| bounds.needed_until(record) > now;
+    let left = if read.iter().all(is_needed) { array("ops") } else { needed(bounds) };
+    append(left, records(ops))
+}
+
+fn records(ops: &[(&Op, &str)]) -> Vec<Bson> {
+    ops.iter().map(|(op, tag)| op.record(tag)).collect()
 }
 
 /// One try of an op within an attempt.
@@ -213,18 +237,19 @@ impl Bounds {
         reason: &'static str,
     ) -> Result<(), Error> {
         let now = attempt.now().timestamp_millis();
-        let needed_until = |record: &OpRecord| {
-            let until = record.at.timestamp_millis().saturating_add(millis(self.ops));
-            let kept =
-                record.kept.map(|kept| kept.timestamp_millis() + millis(self.grace_period()));
-            kept.map_or(until, |kept| kept.min(until))
-        };
-        let mut needed: Vec<i64> =
-            ops.iter().map(needed_until).filter(|until| *until > now).collect();
+        let until = ops.iter().map(|record| self.needed_until(record));
+        let mut needed: Vec<i64> = until.filter(|until| *until > now).collect();
         let Some(surplus) = needed.len().checked_sub(self.most_ops) else { return Ok(()) };
         needed.sort_unstable();
         let wait = needed.get(surplus).map_or(0, |until| until - now);
         Err(Error::rate_limited_for(reason, wait))
+    }
+
+    /// Server time in milliseconds from which on the decider may drop a record.
+    fn needed_until(self, record: &OpRecord) -> i64 {
+        let until = record.at.timestamp_millis().saturating_add(millis(self.ops));
+        let kept = record.kept.map(|kept| kept.timestamp_millis() + millis(self.grace_period()));
+        kept.map_or(until, |kept| kept.min(until))
     }
 }
 

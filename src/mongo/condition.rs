@@ -3,12 +3,14 @@
 
 use std::cmp::Ordering;
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, RawDocument, doc};
 
 use super::{
     comparison::{added, elements, equal, order, value},
+    driver::field_of,
     expression::{array, filter, literal, map, not},
 };
+use crate::error::Error;
 
 /// A condition on a document. Fields are dotted paths, of constants of the code only. Below an array, a path stands for
 /// the array of the values in its elements.
@@ -172,6 +174,18 @@ impl Condition {
         }
     }
 
+    /// Like [`Self::holds`], for a document as it is stored. Only the fields of the condition are decoded.
+    ///
+    /// # Errors
+    /// `Internal` if the document isn't BSON.
+    pub fn holds_for(&self, stored: &RawDocument, now: DateTime) -> Result<bool, Error> {
+        let mut fields = Document::new();
+        for field in self.fields() {
+            fields.extend(field_of(stored, field)?.map(|value| (field.to_owned(), value)));
+        }
+        Ok(self.holds(&fields, now))
+    }
+
     /// Whether the condition holds for a document that was read when the server's clock showed `now`. An array in the
     /// place of a number, or a number in the place of an array, is an error for MongoDB; here it is a condition that
     /// doesn't hold.
@@ -274,4 +288,26 @@ impl Number {
 /// The first field of a path.
 fn root(path: &str) -> &str {
     path.split_once('.').map_or(path, |(field, _)| field)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mongo::driver::encode;
+
+    #[test]
+    fn a_condition_holds_for_a_stored_document_as_for_a_decoded_one() {
+        let condition =
+            Condition::All(vec![is_past("a.at"), is_absent("gone"), contains("b.c", "x")]);
+        let at = DateTime::from_millis(1);
+        let document = doc! { "a": { "at": at }, "b": [{ "c": "x" }], "other": [1, 2] };
+        let gone = doc! { "a": { "at": at }, "b": [{ "c": "x" }], "gone": true };
+        for (document, now, expected) in
+            [(&document, 0, false), (&document, 1, true), (&gone, 1, false)]
+        {
+            let (stored, now) = (encode(document).expect("encoded"), DateTime::from_millis(now));
+            assert_eq!(condition.holds_for(&stored, now).expect("decoded"), expected);
+            assert_eq!(condition.holds(document, now), expected);
+        }
+    }
 }

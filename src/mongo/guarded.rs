@@ -117,6 +117,9 @@ pub struct Alike {
     pub name: &'static str,
     /// The guard, a filter, and the fields that are set, as expressions, of the writes with these keys.
     pub of: fn(&[Bson]) -> (Document, Document),
+    /// Whether each write is sent again as its own statement if fewer documents matched than there are writes. Then no write
+    /// whose guard didn't hold counts as applied.
+    pub is_counted: bool,
 }
 
 impl<T: Stored> Guarded<T> {
@@ -171,8 +174,9 @@ impl<T: Stored> Guarded<T> {
     /// States that the write can share a statement with others that are alike. `key` is in the guard of this write alone. MongoDB
     /// parses the statement once for all of them, but doesn't tell which of the guards held. So a write that shared a statement
     /// counts as applied, also if its guard didn't hold, or if a shard missed its document while the balancer moved it. If the
-    /// statement fails, a write that was applied can count as refused.
-    /// This is for writes after which the caller goes on in the same way in both cases.
+    /// statement fails, or if fewer documents matched and the writes are [counted](Alike::is_counted), a write that was applied
+    /// can count as refused.
+    /// This is for writes after which the caller goes on in the same way in both cases, or reads the document after a refusal.
     pub fn alike(mut self, alike: &'static Alike, key: &str) -> Self {
         self.write.alike = (!self.write.derives).then(|| (alike, key.to_owned()));
         self

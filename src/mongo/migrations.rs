@@ -152,7 +152,7 @@ fn upgrade<T: Stored>(document: &mut Document) {
 }
 
 /// Decodes a stored document, after it was upgraded in memory.
-pub(super) fn read<T: Stored>(stored: &RawDocumentBuf) -> Result<T, Error> {
+pub(crate) fn read<T: Stored>(stored: &RawDocumentBuf) -> Result<T, Error> {
     let newest = newest(T::UPGRADES);
     // Finding the version in the bytes costs each read a pass over them, so a type without upgrades looks for it only after
     // an error.

@@ -339,7 +339,7 @@ mod tests {
             let set = doc! { "keys": { "$literal": keys.to_vec() } };
             (doc! { "marks.key": { "$in": keys.to_vec() } }, set)
         };
-        let alike = Alike { name: "alike", of };
+        let alike = Alike { name: "alike", of, is_counted: false };
         let writes = [("one", "a"), ("two", "a"), ("one", "b")].into_iter();
         let found = element_of_alike(&alike, 3, writes).expect("it is encoded");
         let expected = doc! {

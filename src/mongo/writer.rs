@@ -32,8 +32,9 @@
 //!
 //! Writes of different documents that are [alike](super::guarded::Guarded::alike) are combined into one statement as well. Its
 //! filter selects all of their documents, and MongoDB parses it once. It doesn't tell which of the guards held, so each of the
-//! writes counts as applied. If the statement fails, each write is sent again as its own statement. A command with a number
-//! has no such statement: MongoDB doesn't permit that.
+//! writes counts as applied. If the statement fails, each write is sent again as its own statement. So it is if fewer documents
+//! matched than there are writes, for writes that are [counted](super::guarded::Alike::is_counted). A command with a number has
+//! no such statement: MongoDB doesn't permit that.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -208,6 +209,11 @@ fn alike(group: &[Item<Writer>]) -> Option<&'static Alike> {
     }
 }
 
+/// Whether the writes of a group are of several documents, and all of these have to match.
+fn is_counted(group: &[Item<Writer>]) -> bool {
+    alike(group).is_some_and(|alike| alike.is_counted)
+}
+
 /// The statement of a group, or `None` if it can't be part of a command with others.
 fn statement(group: &[Item<Writer>]) -> Option<RawDocumentBuf> {
     let (Some(alike), [first, ..]) = (alike(group), group) else {
@@ -295,6 +301,7 @@ impl Writer {
         let (mut failed, mut uncertain) = (Vec::new(), Vec::new());
         for (position, group) in groups.into_iter().enumerate() {
             let outcome = match &mut outcomes {
+                Ok(outcomes) if outcomes.is_short && is_counted(&group) => None,
                 Ok(outcomes) => outcomes.take(position),
                 Err(Error::Unavailable(source)) => {
                     Some(Fate::Known(Outcome::Unknown(Error::unavailable(source.to_string()))))
@@ -364,6 +371,8 @@ struct Outcomes {
     failed: HashMap<usize, FailedWrite>,
     /// The error after which the command was sent again: a statement that failed may have been applied before.
     uncertain: Option<String>,
+    /// Whether the statements for several documents matched fewer than they have writes.
+    is_short: bool,
     sends: Sends,
 }
 
@@ -384,7 +393,8 @@ impl Outcomes {
         }
         let failed = failed.into_iter().map(|failed| (failed.position, failed)).collect();
         let uncertain = reply.uncertainty().map(|first| format!("{first:?}"));
-        Ok(Self { failed, uncertain, sends: reply.sends() })
+        let several = groups.iter().filter(|all| alike(all).is_some()).map(Vec::len).sum::<usize>();
+        Ok(Self { failed, uncertain, is_short: answered < single + several, sends: reply.sends() })
     }
 
     /// The fate of a statement, or `None` if it has to be sent by itself.

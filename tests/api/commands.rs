@@ -13,9 +13,13 @@ use crate::{
 
 /// Commands that carry the number of a retryable write, for which MongoDB keeps a record. A chunk's number may be taken
 /// only by the command itself, which nothing in the chunk tells. A late copy would take a lease for nobody, or restore the
-/// former slug of a product.
-const NUMBERED: [&str; 3] =
-    ["insert assets.chunks", "findAndModify leases", "findAndModify products"];
+/// former slug of a product or a removed name of a category.
+const NUMBERED: [&str; 4] = [
+    "insert assets.chunks",
+    "findAndModify leases",
+    "findAndModify products",
+    "findAndModify categories",
+];
 
 /// Compares the commands of `flow` with `expected`: each command with its collection. Some are sent side by
 /// side, so their order isn't compared. None but those in [`NUMBERED`] carries a transaction number.
@@ -61,6 +65,24 @@ async fn adding_a_line() {
 async fn adding_a_line_that_is_reserved() {
     let expected = ["find carts", "find products", "update inventory", "findAndModify carts"];
     adding_sends_only("RESERVE", &expected).await;
+}
+
+/// The cart after the addition is known, except for its time.
+#[tokio::test(flavor = "multi_thread")]
+async fn adding_a_line_whose_time_is_not_shown() {
+    let base = Gateway::start().await;
+    stocked(&base, "a", 250, 10).await;
+    for (policy, reserves) in [("AT_CHECKOUT", None), ("RESERVE", Some("update inventory"))] {
+        let id = cart(&base.shopper("ann"), policy, &[]).await;
+        for _ in 0..2 {
+            let add = async |gateway: &Gateway| {
+                is(&shop::add(&gateway.shopper("ann"), &id, "a", 2).await, "Cart");
+            };
+            let mut expected = vec!["find carts", "find products", "update carts"];
+            expected.extend(reserves);
+            sends_only(&base, add, &expected).await;
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -365,8 +387,7 @@ async fn moving_a_category() {
         "aggregate categories",
         "findAndModify categories",
         "update leases",
-        "find categories",
-        "find categories",
+        // The new parent once more, and the children of the moved category.
         "find categories",
         "find categories",
         "update categories",
@@ -377,4 +398,28 @@ async fn moving_a_category() {
         "update categories",
     ];
     sends_only(&base, relocate, &expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn languages_of_a_category() {
+    let base = Gateway::start().await;
+    let [.., bop, _] = categories::music(&base).await;
+    categories::put_product(&base, "one", &[&bop]).await;
+    for (name, input) in [
+        ("addTranslation", json!({ "categoryId": bop, "locale": "fi", "name": "Nimi" })),
+        ("renameCategory", json!({ "categoryId": bop, "locale": "fi", "name": "Toinen" })),
+        ("removeTranslation", json!({ "categoryId": bop, "locale": "fi" })),
+    ] {
+        let change = async |gateway: &Gateway| {
+            is(&categories::ask(&gateway.merchant(), name, input.clone()).await, "Category");
+        };
+        let expected = [
+            "findAndModify categories",
+            // The look for children, which finds none.
+            "find categories",
+            "update products",
+            "update categories",
+        ];
+        sends_only(&base, change, &expected).await;
+    }
 }

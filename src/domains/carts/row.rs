@@ -1,5 +1,5 @@
 //! A row of changes: additions and new quantities that follow each other in a request. They are made at once; see
-//! `operations::change_lines`.
+//! `operations::change_lines`. A single one is as well, unless its result shows the time of the change.
 
 use async_graphql::{
     Context, OutputType, ServerResult, Value,
@@ -26,7 +26,8 @@ use crate::{
 
 /// The mutations, unless their results read other documents than the cart: those could have been changed by later
 /// mutations of the row.
-pub(super) const LINES: Row = Row { takes, resolve };
+pub(super) const LINES: Row =
+    Row { takes, takes_alone: |field| !shows_time(&field.selection_set.node), resolve };
 
 const ADD: &str = "addCartLine";
 const SET: &str = "setCartLineQuantity";
@@ -72,7 +73,8 @@ fn resolve<'b>(fields: &'b [Context<'_>]) -> BoxFuture<'b, Vec<ServerResult<Opti
             let shows_time =
                 row.iter().any(|field| shows_time(&field.item.node.selection_set.node));
             let verdicts = match changes.len() {
-                0 | 1 => None,
+                0 => None,
+                1 if shows_time => None,
                 // As with the other mutations; see `mutations!`.
                 _ => read_bytes::uncounted(change_lines(cx(first), &changes, shows_time)).await,
             };

@@ -52,11 +52,10 @@ pub(super) fn as_read(cart: &CartDocument) -> Document {
 
 /// Guard: the lines are as they were read, with all of their fields.
 fn lines_as_read(cart: &CartDocument) -> Document {
-    let fields = ["sku", "quantity", "held", "title", "type", "variantTitle", "unitPrice"];
-    fields_as_read(cart, fields, |line| {
+    let read = cart.lines.iter().map(|line| {
         let CartLine { sku, quantity, reserved, title, kind, variant_title, unit_price } = line;
         let variant_title = variant_title.as_ref();
-        [
+        let fields: [Bson; 7] = [
             sku.into(),
             (*quantity).into(),
             (*reserved).into(),
@@ -65,24 +64,11 @@ fn lines_as_read(cart: &CartDocument) -> Document {
             // A missing field is null in an array of expressions.
             variant_title.map_or(Bson::Null, Bson::from),
             (*unit_price).into(),
-        ]
-    })
-}
-
-/// Guard: the lines are those of the cart as it was read, with their quantities.
-pub(super) fn has_lines_of(cart: &CartDocument) -> Document {
-    fields_as_read(cart, ["sku", "quantity", "held"], |line| {
-        [line.sku.as_str().into(), line.quantity.into(), line.reserved.into()]
-    })
-}
-
-/// Guard: these fields of the lines have the values that `of` tells of the lines as they were read.
-fn fields_as_read<const N: usize>(
-    cart: &CartDocument,
-    fields: [&str; N],
-    of: impl Fn(&CartLine) -> [Bson; N],
-) -> Document {
-    let read: Vec<Bson> = cart.lines.iter().map(|line| Vec::from(of(line)).into()).collect();
+        ];
+        Bson::from(Vec::from(fields))
+    });
+    let read: Vec<Bson> = read.collect();
+    let fields = ["sku", "quantity", "held", "title", "type", "variantTitle", "unitPrice"];
     let now: Vec<_> = fields.iter().map(|field| format!("$$this.{field}")).collect();
     doc! { "$expr": { "$eq": [map("$lines", now), literal(read)] } }
 }
@@ -112,59 +98,45 @@ fn set_part(cart: &CartDocument, field: &str, value: Option<Bson>) -> Change {
     let mut guard = lines_as_read(cart);
     guard.insert("voucher.code", voucher_of(cart));
     let value = value.map_or_else(|| "$$REMOVE".into(), literal);
-    changed_lines(cart, guard, doc! { field: value })
+    modify(cart, guard, doc! { field: value })
 }
 
 /// New prices of lines, guarded by the lines as they were read.
 pub(super) fn set_prices(cart: &CartDocument, lines: &[CartLine]) -> Change {
     let lines: Vec<Bson> = lines.iter().map(stored).collect();
-    changed_lines(cart, lines_as_read(cart), doc! { "lines": literal(lines) })
+    modify(cart, lines_as_read(cart), doc! { "lines": literal(lines) })
 }
 
-/// An addition: the line grows by `more.quantity` and `more.reserved`, or is pushed as it is. An existing line
-/// keeps its price.
-pub(super) fn add_to_line(cart: &CartDocument, more: &CartLine) -> Change {
-    let last = format!("lines.{}", MAX_LINES - 1);
-    let can_grow = doc! { "$elemMatch": {
-        "sku": &more.sku, "quantity": { "$lte": MAX_QUANTITY - more.quantity },
-    } };
-    let has_room = doc! { "$or": [
-        { "lines": can_grow },
-        { "lines.sku": { "$ne": &more.sku }, last: { "$exists": false } },
-    ] };
-    let grown = changed(doc! {
+/// The fields with new lines, pushed as they are.
+pub(super) fn pushed<'a>(lines: impl Iterator<Item = &'a CartLine>) -> Document {
+    let lines = lines.map(|line| literal(stored(line))).collect();
+    doc! { "lines": append("$lines", lines) }
+}
+
+/// Whether the cart takes the line, whose SKU it doesn't have.
+pub(super) fn may_push(line: &CartLine) -> Condition {
+    let is_new = contains("lines.sku", &line.sku).negated();
+    Condition::All(vec![is_new, has_room("lines", count(MAX_LINES))])
+}
+
+/// The fields after an addition to a line: it grows by `more.quantity` and `more.reserved`, and keeps its price.
+pub(super) fn grown(more: &CartLine) -> Document {
+    let now = changed(doc! {
         "quantity": { "$add": ["$$this.quantity", more.quantity] },
         "held": { "$add": ["$$this.held", more.reserved] },
     });
-    let lines = choose(
-        doc! { "$in": [literal(&more.sku), "$lines.sku"] },
-        replaced("$lines", "sku", &more.sku, grown),
-        append("$lines", vec![literal(stored(more))]),
-    );
-    changed_lines(cart, has_room, doc! { "lines": lines })
+    doc! { "lines": replaced("$lines", "sku", &more.sku, now) }
 }
 
-/// New lines, pushed as they are. The caller adds the guard [`has_lines_of`]. The cart as it was read has room for them, and
-/// none of their SKUs.
-pub(super) fn push_lines<'a>(
-    cart: &CartDocument,
-    lines: impl Iterator<Item = &'a CartLine>,
-) -> Change {
-    let lines = lines.map(|line| literal(stored(line))).collect();
-    let set = doc! { "lines": append("$lines", lines) };
-    Change::new(&cart.id, baskets::active_as_read(cart), baskets::now(set))
+/// Whether the cart has the line, and takes as many more.
+pub(super) fn may_grow(more: &CartLine) -> Condition {
+    let fits = at_least(MAX_QUANTITY - more.quantity, "quantity");
+    has_element("lines", [is("sku", &more.sku), fits])
 }
 
-/// A new quantity, guarded by the line as it was read. What it had reserved beyond `reserved` is written to the
-/// outbox. A line of quantity zero is removed.
-pub(super) fn set_line(
-    cart: &CartDocument,
-    read: &CartLine,
-    quantity: i64,
-    reserved: i64,
-    tag: &str,
-) -> Change {
-    let as_read = doc! { "sku": &read.sku, "quantity": read.quantity, "held": read.reserved };
+/// The fields with a new quantity of a line. What it had reserved beyond `reserved` is written to the outbox. A line of quantity
+/// zero is removed.
+pub(super) fn resized(read: &CartLine, quantity: i64, reserved: i64, tag: &str) -> Document {
     let lines = if quantity == 0 {
         without("$lines", "sku", &read.sku)
     } else {
@@ -178,10 +150,36 @@ pub(super) fn set_line(
             whole(doc! { "tag": literal(tag), "sku": sku, "quantity": quantity, "at": "$$NOW" });
         set.insert("outbox", append("$outbox", vec![entry]));
     }
-    changed_lines(cart, doc! { "lines": { "$elemMatch": as_read } }, set)
+    set
 }
 
-/// A change of the lines of an active cart.
-fn changed_lines(cart: &CartDocument, guard: Document, set: Document) -> Change {
-    Change::new(&cart.id, both(baskets::active_as_read(cart), guard), baskets::now(set))
+/// Whether the cart has the line with the quantities that were read.
+pub(super) fn has_as_read(line: &CartLine) -> Condition {
+    let CartLine { sku, quantity, reserved, .. } = line;
+    has_element("lines", [is("sku", sku), is("quantity", *quantity), is("held", *reserved)])
+}
+
+/// Guard: the cart is active and its owner is as it was read.
+fn active_as_read(cart: &CartDocument) -> Document {
+    let owner = match &cart.owner {
+        Some(owner) => is("owner", owner),
+        None => is_absent("owner"),
+    };
+    // Beside a filter with other conditions than `_id`, MongoDB would have to plan the query.
+    all(vec![is("state", CartState::Active).expression(), owner.expression()])
+}
+
+/// A change of an active cart.
+pub(super) fn modify(cart: &CartDocument, guard: Document, set: Document) -> Change {
+    Change::new(&cart.id, both(active_as_read(cart), guard), baskets::now(set))
+}
+
+/// Changes of an active cart, one after the other. `sets` are the fields of each.
+pub(super) fn modify_in_turn(
+    cart: &CartDocument,
+    mut sets: impl Iterator<Item = Document>,
+) -> Change {
+    let first = baskets::now(sets.next().unwrap_or_default());
+    let then = sets.map(|set| doc! { "$set": set });
+    Change::new(&cart.id, active_as_read(cart), first).then(then)
 }

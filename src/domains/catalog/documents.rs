@@ -92,7 +92,9 @@ document! {
             "stemming", "products by words of title, description, contributors, genres and tracks"),
         plain("words", "search.words titleKey _id", "suggestions of products while somebody types"),
         of_field("slugs", "slugs", "one product by its present or a former slug"),
-        plain("category_copies", "categories._id categories.cv",
+        // Without the version of the copies: if an update changes a field of any index, MongoDB computes the keys of all of them.
+        // So a change of a category's names changes none here.
+        plain("category_id", "categories._id",
             "copies of a category; whether it still has products"),
         plain("category", "categories.path titleKey _id", "products of a category"),
         plain("category_own_newest", "categories.path -issued _id",

@@ -246,7 +246,7 @@ const COPIES: CopyPath = CopyPath { array: "categories", key: "_id", version: "c
 
 document! {
     /// The fields of a product that this room writes: the copies of categories. The catalog owns the collection
-    /// and declares the index `categories._id, categories.cv`.
+    /// and declares the index `categories._id`.
     pub(super) struct CategorizedProduct {
         pub sku as "_id": String,
         /// The copies of its categories.

@@ -94,8 +94,9 @@ async fn renamed(app: &App, found: &CategoryDocument, names: &Names) -> Result<I
     if found.names == *names {
         return Ok(Imported::Unchanged);
     }
-    let changed = store::replace_names(app, &found.id, names).then_read().await?;
+    let change = app.ids().random();
+    let changed = store::replace_names(app, &found.id, names, &change).then_read().await?;
     let changed = changed.ok_or_else(|| Error::bad_input("path", "is being deleted"))?;
-    Categories::over(app).carry(changed).await?;
+    Categories::over(app).carry_values(changed, &change).await?;
     Ok(Imported::Changed)
 }

@@ -77,43 +77,66 @@ pub(super) async fn list_by_paths(app: &App, paths: &[String]) -> Result<Vec<Cat
     app.collection().list(List { filter, limit, ..List::default() }).await
 }
 
-/// Changes the name in a language in which there is one.
-pub(super) fn replace_name(app: &App, new: &RenameCategoryInput) -> Guarded<CategoryDocument> {
+/// Changes the name in a language in which there is one. `id` identifies the change.
+pub(super) fn replace_name(
+    app: &App,
+    new: &RenameCategoryInput,
+    id: &str,
+) -> Guarded<CategoryDocument> {
     let field = field_of(&new.locale);
     let named = doc! { &field: { "$exists": true } };
-    change(app, &new.category_id, named, doc! { "$set": { field: literal(&new.name) } })
+    change(app, &new.category_id, named, doc! { "$set": { field: literal(&new.name) } }, id)
 }
 
-/// Adds a name in a language in which there is none or the same one, if there is room for another.
-pub(super) fn add_name(app: &App, new: &AddTranslationInput) -> Guarded<CategoryDocument> {
+/// Adds a name in a language in which there is none or the same one, if there is room for another. `id` identifies the change.
+pub(super) fn add_name(
+    app: &App,
+    new: &AddTranslationInput,
+    id: &str,
+) -> Guarded<CategoryDocument> {
     let (field, name) = (field_of(&new.locale), literal(&new.name));
     let has_room = doc! { "$lt": [names_count(), count(MAX_NAMES)] };
     let unnamed = doc! { "$expr": { "$or": [
         { "$eq": [format!("${field}"), &name] },
         { "$and": [is_missing(&field), has_room] },
     ] } };
-    change(app, &new.category_id, unnamed, doc! { "$set": { field: name } })
+    change(app, &new.category_id, unnamed, doc! { "$set": { field: name } }, id)
 }
 
-/// Removes a name, unless it is the last.
-pub(super) fn remove_name(app: &App, old: &RemoveTranslationInput) -> Guarded<CategoryDocument> {
+/// Removes a name, unless it is the last. `id` identifies the change.
+pub(super) fn remove_name(
+    app: &App,
+    old: &RemoveTranslationInput,
+    id: &str,
+) -> Guarded<CategoryDocument> {
     let field = field_of(&old.locale);
     let spare = doc! {
         &field: { "$exists": true }, "$expr": { "$gt": [names_count(), 1_i64] },
     };
-    change(app, &old.category_id, spare, doc! { "$unset": field })
+    change(app, &old.category_id, spare, doc! { "$unset": field }, id)
 }
 
-pub(super) fn replace_names(app: &App, id: &str, names: &Names) -> Guarded<CategoryDocument> {
-    change(app, id, doc! {}, doc! { "$set": { "names": literal(stored(names)) } })
+/// Replaces all names of the category. `id` identifies the change.
+pub(super) fn replace_names(
+    app: &App,
+    category: &str,
+    names: &Names,
+    id: &str,
+) -> Guarded<CategoryDocument> {
+    change(app, category, doc! {}, doc! { "$set": { "names": literal(stored(names)) } }, id)
 }
 
 /// Changes the names of a category that isn't being deleted, if `guard` holds. Raises the version and adds an
-/// outbox entry for the copies.
-fn change(app: &App, id: &str, guard: Document, stage: Document) -> Guarded<CategoryDocument> {
-    let guard = both(guard, CategoryDocument::changeable(id));
-    let change = tree::changed(&app.ids().random());
-    app.collection().guarded(guard, vec![stage, change]).numbered()
+/// outbox entry with this id for the copies.
+fn change(
+    app: &App,
+    category: &str,
+    guard: Document,
+    stage: Document,
+    id: &str,
+) -> Guarded<CategoryDocument> {
+    let guard = both(guard, CategoryDocument::changeable(category));
+    app.collection().guarded(guard, vec![stage, tree::changed(id)]).numbered()
 }
 
 fn field_of(locale: &LocaleTag) -> String {

@@ -77,6 +77,10 @@ fn with_change(branch: &str, id: &str) -> Document {
 }
 
 impl<T: Branch> Tree<T> {
+    /// The children of a branch.
+    const CHILDREN: &'static Series =
+        &Series { field: T::PARENT, order: &["_id"], index: "parent" };
+
     /// Creates the tree of these documents. `children` is the same collection.
     pub fn of(
         branches: Collection<T>,
@@ -158,6 +162,13 @@ impl<T: Branch> Tree<T> {
             ..List::default()
         };
         self.children.list(list).await
+    }
+
+    /// Whether the branch has a child, also one that a majority doesn't hold yet. Callers at the same time share a command; so
+    /// this is for branches that rarely have one.
+    pub(super) async fn has_child(&self, id: &str) -> Result<bool, Error> {
+        let (found, _is_whole) = self.children.newest(Self::CHILDREN, id).await?;
+        Ok(!found.is_empty())
     }
 
     /// Whether the branch has children.

@@ -23,6 +23,10 @@
 //! that it found at its beginning. The sweep repeats an interrupted pass. A repeated pass only reads where the
 //! copies are up to date.
 //!
+//! The operation that made a change begins its pass with the branch as the change has left it. If the change wasn't a move,
+//! the pass needs nothing from the parent. It then removes only the entry of its own change, since another one may be that of
+//! a move.
+//!
 //! This is sufficient for one edge for the following reason. After each change of the parent, some pass visits
 //! its children. Either that pass finds the child, or the child came under this parent later. In the second
 //! case, the operation that put it there (a move or a creation) reads the parent again afterwards. A subtree

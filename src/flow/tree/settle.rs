@@ -76,8 +76,9 @@ impl<T: Branch> Tree<T> {
         let at = |branch: &T, _| branch.tree().deleting.as_ref().map(|mark| mark.at);
         sweep.each_page("deletions", LIMIT, deleting, at, id, unmark).await;
         let fan_out = |branch: T| async move {
-            if let Some((mut pass, _)) = Pass::begin(self, branch.id()).await? {
-                pass.run(self, None).await?;
+            // Others of the page may have taken long.
+            if let Some(branch) = self.find(branch.id()).await? {
+                Pass::begin(self, branch).await?.run(self, None).await?;
             }
             Ok(true)
         };

@@ -1,6 +1,9 @@
-//! Additions of SKUs that the cart doesn't have, several in one request: they are one change, and each has its own result.
+//! Additions of SKUs that the cart doesn't have, several in one request: they are one change, and each has its own result. And
+//! single additions whose results don't show the time.
 
+use futures_util::future::join_all;
 use mongodb::bson::{Document, doc};
+use serde_json::json;
 
 use super::{
     AT_CHECKOUT, RESERVE, is,
@@ -8,6 +11,7 @@ use super::{
 };
 use crate::{
     commands::sends_only,
+    shop,
     support::{
         Gateway,
         cuts::{self, Case},
@@ -194,6 +198,74 @@ async fn new_lines_that_are_cut_are_added_once() {
             assert_eq!(line(&cart, sku), (2, 2), "{case:?}");
             assert_eq!(gateway.available(sku).await, 8, "{case:?}");
         }
+    };
+    let aftermath = async |gateway: &Gateway| {
+        gateway.sweep().await;
+        // What was reserved for a cart that this sweep has changed is returned by the next one, two grace periods later.
+        gateway.sweep().await;
+        gateway.assert_sound().await;
+    };
+    cuts::everywhere_then(short_bounds, prepare, flow, judge, aftermath).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn single_additions_at_once_add_up() {
+    for policy in [RESERVE, AT_CHECKOUT] {
+        let gateway = Gateway::with(long_bounds).await;
+        let skus = stocked(&gateway).await;
+        let shopper = gateway.shopper("ann");
+        let id = shopper.open_cart(policy).await;
+        // Two of each SKU.
+        let adds = skus.iter().chain(&skus).map(|sku| shop::add(&shopper, &id, sku, 2));
+        for added in join_all(adds).await {
+            assert!(is(&added, "Cart"), "{added:#}");
+        }
+        let cart = shopper.cart(&id).await;
+        for sku in &skus {
+            assert_eq!(line(&cart, sku), (4, 2 * reserved(policy)), "{cart:#}");
+            assert_eq!(gateway.available(sku).await, 10 - 2 * reserved(policy));
+        }
+        gateway.assert_sound().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_single_addition_shows_the_cart_after_it() {
+    let gateway = Gateway::start().await;
+    let skus = stocked(&gateway).await;
+    let shopper = gateway.shopper("ann");
+    let id = shopper.open_cart(RESERVE).await;
+    let fields = "state total { minorUnits } lines { sku title quantity held }";
+    let stored = format!("query($id: ID!) {{ cart(id: $id) {{ {fields} }} }}");
+    // The last one is a repeat.
+    for (at, quantity, key) in [(0, 2, "one"), (1, 1, "two"), (0, 3, "three"), (1, 1, "two")] {
+        let add = ("addCartLine", skus[at].clone(), quantity, Some(key.to_owned()));
+        let (query, variables) = request(&[(&*id, add)], &format!("... on Cart {{ {fields} }}"));
+        let shown = shopper.data(&query, variables).await["r0"].clone();
+        assert_eq!(shown, shopper.field(&stored, json!({ "id": id })).await, "{key}");
+    }
+    let cart = shopper.cart(&id).await;
+    assert_eq!((line(&cart, &skus[0]), line(&cart, &skus[1])), ((5, 5), (1, 1)));
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_single_addition_that_is_cut_is_made_once() {
+    let prepare = async |gateway: &Gateway, number: usize| {
+        let sku = format!("a-{number}");
+        gateway.stocked(&sku, 10).await;
+        (gateway.shopper("ann").open_cart(RESERVE).await, sku)
+    };
+    let flow = async |gateway: &Gateway, (id, sku): &(String, String)| {
+        let add = ("addCartLine", sku.clone(), 2, Some("op".to_owned()));
+        let (query, variables) = request(&[(&**id, add)], "__typename");
+        let _answer = gateway.shopper("ann").send(&query, variables).await;
+    };
+    let judge = async |gateway: &Gateway, case: &Case<(String, String)>| {
+        let (id, sku) = &case.subject;
+        let cart = gateway.shopper("ann").cart(id).await;
+        assert_eq!(line(&cart, sku), (2, 2), "{case:?}");
+        assert_eq!(gateway.available(sku).await, 8, "{case:?}");
     };
     let aftermath = async |gateway: &Gateway| {
         gateway.sweep().await;

@@ -13,7 +13,8 @@ use mongodb::bson::{Bson, Document, doc};
 use super::{Tally, together, with_tallies};
 use crate::support::Gateway;
 
-static UNMARKING: Alike = Alike { name: "unmarking", of: unmarking };
+static UNMARKING: Alike = Alike { name: "unmarking", of: unmarking, is_counted: false };
+static COUNTED: Alike = Alike { name: "counted unmarking", of: unmarking, is_counted: true };
 
 /// Removes these marks from the documents that have them, and counts one for each.
 fn unmarking(marks: &[Bson]) -> (Document, Document) {
@@ -26,10 +27,19 @@ fn unmarking(marks: &[Bson]) -> (Document, Document) {
 }
 
 fn unmark(tallies: &Collection<Tally>, id: &str, mark: &str) -> Guarded<Tally> {
+    unmark_as(&UNMARKING, tallies, id, mark)
+}
+
+fn unmark_as(
+    alike: &'static Alike,
+    tallies: &Collection<Tally>,
+    id: &str,
+    mark: &str,
+) -> Guarded<Tally> {
     let (guard, set) = unmarking(&[mark.into()]);
     let mut filter = doc! { "_id": id };
     filter.extend(guard);
-    tallies.set(filter, set).alike(&UNMARKING, mark)
+    tallies.set(filter, set).alike(alike, mark)
 }
 
 /// Removes the mark of each of these tallies while commands are held. The first one also loses another mark, and one isn't
@@ -95,4 +105,28 @@ async fn a_document_that_cant_be_changed_spoils_only_its_own_write() {
     }
     let all = found(&tallies, &["t0", "t1", "t3", "t4", "t5", "t6"]).await;
     assert_eq!(all, [(3, 0), (2, 0), (2, 0), (2, 0), (2, 1), (1, 1)]);
+}
+
+/// Without a write that is refused, all share the statement and are applied. With one, none can be told apart from it.
+#[tokio::test(flavor = "multi_thread")]
+async fn counted_writes_that_are_alike_dont_hide_a_refused_one() {
+    for refused in [None, Some("missing"), Some("t5")] {
+        let gateway = Gateway::behind_proxy(|_| {}).await;
+        let tallies = with_marks(&gateway).await;
+        gateway.proxy.as_ref().expect("a proxy").heal();
+        let gone = unmark(&tallies, "t5", "first").done().await;
+        assert!(matches!(gone, Outcome::Applied(())), "{gone:?}");
+        let ids = ["t0", "t1", "t2", "t3", "t4"].into_iter().chain(refused);
+        let writes = ids.map(|id| unmark_as(&COUNTED, &tallies, id, "first")).collect();
+        for outcome in together(&gateway, &tallies, writes, None).await {
+            let is_told = match outcome {
+                Outcome::Applied(()) => refused.is_none(),
+                Outcome::Refused => refused.is_some(),
+                Outcome::Unknown(_) => false,
+            };
+            assert!(is_told, "{refused:?}: {outcome:?}");
+        }
+        let all = found(&tallies, &["t0", "t1", "t2", "t3", "t4", "t5"]).await;
+        assert_eq!(all, [(2, 1), (2, 0), (2, 0), (2, 0), (2, 0), (2, 0)]);
+    }
 }

@@ -5,7 +5,7 @@
 //! | command | guard | if the process dies after it |
 //! |---|---|---|
 //! | reserve on the stock | enough is available; the tag isn't marked; deadline | a repeat finds the mark; the sweep aborts and releases |
-//! | commit on the cart | ACTIVE, the owner and the line as read; neither op nor tag is recorded; deadline | the change is made |
+//! | commit on the cart | ACTIVE, the owner as read; the cart takes the line; neither op nor tag is recorded; deadline | the change is made |
 //!
 //! If the commit is refused, the tag is marked void on the cart, the reservation is released, and the cart is read
 //! again: it either explains the refusal, or the next try starts from its current state.
@@ -18,7 +18,9 @@
 //! | apply on the stock | enough is reserved; the tag isn't marked; deadline | a repeat or the sweep applies without effect, and settles |
 //! | settle on the cart | the entry is in the outbox | the change is made |
 
-use std::sync::Arc;
+use std::{iter, sync::Arc};
+
+use mongodb::bson::Document;
 
 use super::{
     super::{
@@ -156,12 +158,22 @@ pub(super) struct Ready {
 
 impl Ready {
     /// The change of the cart as it was read.
-    pub(super) fn change(&self, cart: &CartDocument) -> Change {
+    fn change(&self, cart: &CartDocument) -> Change {
+        let may = match &self.edit {
+            Edit::Push => store::may_push(&self.line),
+            Edit::Grow(more) => store::may_grow(more),
+            Edit::Set(read) => store::has_as_read(read),
+        };
+        store::modify(cart, may.guard(), self.set())
+    }
+
+    /// The fields that it sets.
+    pub(super) fn set(&self) -> Document {
         let Self { tag, line, edit, .. } = self;
         match edit {
-            Edit::Push => store::add_to_line(cart, line),
-            Edit::Grow(more) => store::add_to_line(cart, more),
-            Edit::Set(read) => store::set_line(cart, read, line.quantity, line.reserved, tag),
+            Edit::Push => store::pushed(iter::once(line)),
+            Edit::Grow(more) => store::grown(more),
+            Edit::Set(read) => store::resized(read, line.quantity, line.reserved, tag),
         }
     }
 }

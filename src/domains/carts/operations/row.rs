@@ -1,16 +1,18 @@
-//! Changes of several lines of one cart at once: mutations that follow each other in a request.
+//! Changes of several lines of one cart at once: mutations that follow each other in a request. A single change is made in the
+//! same way if its result doesn't show the time.
 //!
 //! | command | guard | if the process dies after it |
 //! |---|---|---|
 //! | reserve on the stock, for all lines side by side | as for one line, each under its own tag | as for one line |
-//! | commit of all changes on the cart | that of each change; the lines as read | all changes are made |
+//! | commit of all changes on the cart | ACTIVE, the owner as read; nothing was committed or aborted since the read; deadline | all changes are made |
 //!
 //! Each change has its own op, tag and result. They concern different lines, so none depends on the result of another,
 //! except for the limits of the cart: if these could be reached, the changes are made one after the other instead. A
-//! refused change isn't part of the commit. The lines are as they were read, so the cart after each change is known. Only
-//! the time of the last change isn't: the cart is read again for a result that shows it, and to return stock.
+//! refused change isn't part of the commit. All that is shown of the cart is as it was read, so the cart after each change is
+//! known. Only the time of the last change isn't: the cart is read again for a result that shows it, and to return stock. If
+//! the commit is refused, a row is tried again, and a single change is made by itself, with its own guard.
 
-use std::sync::Arc;
+use std::{iter, sync::Arc};
 
 use super::{
     super::{
@@ -91,7 +93,8 @@ impl LineChange {
 type Verdict = Result<CartDocument, Stop<AddCartLineResult>>;
 
 /// Makes changes that [may join](LineChange::may_join) each other. Returns their results in the same order, or `None` if
-/// they have to be made one after the other. Without `shows_time` the time of the last change in the results isn't needed.
+/// each has to be made by itself, one after the other. Without `shows_time` the time of the last change in the results isn't
+/// needed.
 pub async fn change_lines(
     cx: Cx<'_>,
     changes: &[LineChange],
@@ -125,9 +128,9 @@ async fn change_all(
     if !has_room(cx, &cart, &attempt, changes) {
         return Ok(Step::Done(None));
     }
-    let cart = &Arc::new(cart);
+    let cart = Arc::new(cart);
     let prepared = batched(join_all(changes.iter().map(|change| {
-        let call = Call { cx, op: &change.op, attempt, cart: Arc::clone(cart) };
+        let call = Call { cx, op: &change.op, attempt, cart: Arc::clone(&cart) };
         async move { change.prepare(&call).await }
     })));
     let prepared = prepared.await;
@@ -143,21 +146,23 @@ async fn change_all(
         Err(_) => false,
     };
     let returns = prepared.iter().any(is_returning);
-    let committed = match commit(cx, cart, &attempt, &ready, shows_time || returns).await {
+    let committed = match commit(cx, &cart, &attempt, &ready, shows_time || returns).await {
         Ok(Step::Done(after)) => Ok(after),
         Ok(Step::Again | Step::Wait) => {
             abort(cx, &cart.id, &ready).await?;
-            return Ok(Step::Again);
+            let is_row = changes.len() > 1;
+            return Ok(if is_row || attempt.is_over() { Step::Again } else { Step::Done(None) });
         }
         Err(error) => Err(error),
     };
     let returned = match &committed {
         Ok(after) if returns => {
-            after.as_ref().unwrap_or(cart).carry_out_outbox(&cx, &attempt).await
+            after.as_ref().unwrap_or(&cart).carry_out_outbox(&cx, &attempt).await
         }
         _ => Ok(()),
     };
-    let mut now = CartDocument::clone(cart);
+    // The results don't show the records.
+    let mut now = CartDocument { ops: Vec::new(), ..Arc::unwrap_or_clone(cart) };
     let verdicts = prepared.into_iter().map(|prepared| {
         if let (true, Err(error)) = (is_returning(&prepared), &returned) {
             return Err(same(error).into());
@@ -197,21 +202,16 @@ async fn commit(
     if ready.is_empty() {
         return Ok(Step::Done(None));
     }
-    let bounds = store::bounds(&cx);
-    let change = if ready.iter().all(|(_, ready)| matches!(ready.edit, Edit::Push)) {
-        let ops: Vec<_> = ready.iter().map(|(op, ready)| (*op, ready.tag.as_str())).collect();
+    let are_new = ready.iter().all(|(_, ready)| matches!(ready.edit, Edit::Push));
+    let change = if are_new {
         let lines = ready.iter().map(|(_, ready)| &ready.line);
-        store::push_lines(cart, lines).committing_all(&ops, bounds)
+        store::modify_in_turn(cart, iter::once(store::pushed(lines)))
     } else {
-        let each = ready.iter().map(|(op, ready)| {
-            let change = ready.change(cart);
-            change.committing(op, &ready.tag, bounds)
-        });
-        let Some(change) = each.reduce(Change::followed_by) else { return Ok(Step::Done(None)) };
-        change
+        store::modify_in_turn(cart, ready.iter().map(|(_, ready)| ready.set()))
     };
-    let write = carts(&cx).change(change).also(store::has_lines_of(cart), attempt.command_limit());
-    let write = write.within(attempt);
+    let ops: Vec<_> = ready.iter().map(|(op, ready)| (*op, ready.tag.as_str())).collect();
+    let change = change.committing_as_read(&ops, &cart.ops, attempt, store::bounds(&cx));
+    let write = carts(&cx).change(change).within(attempt);
     if is_shown {
         return Ok(Step::or_again(write.then_read().await?.map(Some)));
     }

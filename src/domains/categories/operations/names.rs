@@ -18,9 +18,9 @@ pub async fn rename_category(
     cx: Cx<'_>,
     input: RenameCategoryInput,
 ) -> Changed<RenameCategoryResult> {
-    let (tree, input) = (Categories::over(&cx), input.checked()?);
-    if let Some(changed) = store::replace_name(&cx, &input).then_read().await? {
-        return Ok(tree.carry(changed).await?);
+    let (tree, input, change) = (Categories::over(&cx), input.checked()?, cx.ids().random());
+    if let Some(changed) = store::replace_name(&cx, &input, &change).then_read().await? {
+        return Ok(tree.carry_values(changed, &change).await?);
     }
     tree.get(&input.category_id).await?;
     Err(NotFound::new("translation", input.locale.as_str()).into())
@@ -31,9 +31,9 @@ pub async fn add_translation(
     cx: Cx<'_>,
     input: AddTranslationInput,
 ) -> Changed<AddTranslationResult> {
-    let (tree, input) = (Categories::over(&cx), input.checked()?);
-    if let Some(changed) = store::add_name(&cx, &input).then_read().await? {
-        return Ok(tree.carry(changed).await?);
+    let (tree, input, change) = (Categories::over(&cx), input.checked()?, cx.ids().random());
+    if let Some(changed) = store::add_name(&cx, &input, &change).then_read().await? {
+        return Ok(tree.carry_values(changed, &change).await?);
     }
     if tree.get(&input.category_id).await?.names.contains_key(&input.locale) {
         return Err(AlreadyExists::new("translation", input.locale.as_str()).into());
@@ -47,9 +47,9 @@ pub async fn remove_translation(
     cx: Cx<'_>,
     input: RemoveTranslationInput,
 ) -> Changed<RemoveTranslationResult> {
-    let (tree, input) = (Categories::over(&cx), input.checked()?);
-    if let Some(changed) = store::remove_name(&cx, &input).then_read().await? {
-        return Ok(tree.carry(changed).await?);
+    let (tree, input, change) = (Categories::over(&cx), input.checked()?, cx.ids().random());
+    if let Some(changed) = store::remove_name(&cx, &input, &change).then_read().await? {
+        return Ok(tree.carry_values(changed, &change).await?);
     }
     let category = tree.get(&input.category_id).await?;
     if category.names.contains_key(&input.locale) {

@@ -48,7 +48,7 @@ document! {
         pub origin: String,
         /// The outbox: the pending entry for the discussed document.
         pub due?: Due,
-        /// When the attempt began that emptied the outbox last.
+        /// When the outbox was emptied last, or when the attempt began that emptied it.
         pub settled_at?: DateTime,
         /// Set when the discussion moves to another layout: this document doesn't change any more.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -3,15 +3,17 @@
 use std::{
     hash::{Hash, Hasher},
     ops::Deref,
+    sync::Arc,
 };
 
+use mongodb::bson::RawDocumentBuf;
 use serde::{Deserializer, Serializer, de::Error as _};
 
 use super::{CommentDocument, CommentExcerpt, Layout, Rating};
 use crate::{
     domains::discussable,
     graphql::{input::is_key, node_id, prelude::*},
-    mongo::prelude::*,
+    mongo::{migrations, prelude::*},
 };
 
 /// A kind of documents that can be discussed, as its room declares it. The collection has the index
@@ -56,13 +58,19 @@ impl ParentKind {
     }
 
     /// Whether the caller can see a document that was read at that server time.
+    ///
+    /// # Errors
+    /// `Internal` if a field that decides it can't be decoded.
     pub(in super::super) fn is_seen_by(
         self,
         requester: &Requester,
         found: &ParentDocument,
         now: DateTime,
-    ) -> bool {
-        (self.0.seen_by)(requester).holds(&found.others, now)
+    ) -> Result<bool> {
+        match &found.stored {
+            Some(stored) => (self.0.seen_by)(requester).holds_for(stored, now),
+            None => Ok(false),
+        }
     }
 }
 
@@ -148,10 +156,19 @@ document! {
         pub(in super::super) key as "_id": String,
         /// Its discussion, if one was opened.
         pub(in super::super) discussion?: Box<OpenDiscussion>,
-        /// Its other fields, which decide who can see it.
-        #[serde(flatten)]
-        others: Document,
-    } in "";
+        /// All of it as it was read. A few of its fields decide who can see it.
+        #[serde(skip)]
+        stored: Option<Arc<RawDocumentBuf>>,
+    }
+}
+
+impl Stored for ParentDocument {
+    const COLLECTION: &'static str = "";
+
+    fn read(stored: Arc<RawDocumentBuf>) -> Result<Self> {
+        let own: Self = migrations::read(&stored)?;
+        Ok(Self { stored: Some(stored), ..own })
+    }
 }
 
 impl ParentDocument {

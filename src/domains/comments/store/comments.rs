@@ -14,7 +14,11 @@ use super::{
     decisions::touched,
     pages::{self, pages},
 };
-use crate::{flow::earlier, graphql::prelude::*, mongo::prelude::*};
+use crate::{
+    flow::earlier,
+    graphql::prelude::*,
+    mongo::{guarded::Alike, prelude::*},
+};
 
 /// Path of embedded comments.
 const ENTRIES: &str = "discussion.entries";
@@ -30,16 +34,45 @@ fn own_documents(app: &App) -> [(Layout, Collection<CommentDocument>); 2] {
     [(Layout::PerDocument, comments(app)), (Layout::Paged, pages)]
 }
 
-/// Expression that turns the comment `stored_as` into `new`: only the fields change in which `old` differs from it.
-fn changed(stored_as: &str, old: &CommentDocument, new: &CommentDocument) -> Bson {
-    let (old, new) = (stored_fields(old), stored_fields(new));
-    let gone = old.keys().filter(|field| !new.contains_key(*field));
-    let left = gone.fold(Bson::from(stored_as), |left, field| {
-        doc! { "$unsetField": { "field": field, "input": left } }.into()
-    });
-    let set: Document =
-        new.into_iter().filter(|(field, value)| old.get(field) != Some(value)).collect();
-    doc! { "$mergeObjects": [left, literal(set)] }.into()
+/// What changes in a comment.
+struct Difference {
+    /// Fields that go.
+    gone: Vec<String>,
+    /// Fields with their new values.
+    set: Document,
+}
+
+impl Difference {
+    /// The fields in which `old` differs from `new`.
+    fn between(old: &CommentDocument, new: &CommentDocument) -> Self {
+        let (old, new) = (stored_fields(old), stored_fields(new));
+        let gone = old.keys().filter(|field| !new.contains_key(*field)).cloned().collect();
+        let set = new.into_iter().filter(|(field, value)| old.get(field) != Some(value)).collect();
+        Self { gone, set }
+    }
+
+    /// The fields of a document that is the comment, as expressions.
+    fn fields(self) -> Document {
+        let gone = self.gone.into_iter().map(|field| (field, Bson::from("$$REMOVE")));
+        self.set.into_iter().map(|(field, value)| (field, literal(value))).chain(gone).collect()
+    }
+
+    /// Expression of an element `$$this` that is the comment.
+    fn element(self) -> Bson {
+        let left = self.gone.into_iter().fold(Bson::from("$$this"), |left, field| {
+            doc! { "$unsetField": { "field": field, "input": left } }.into()
+        });
+        doc! { "$mergeObjects": [left, literal(self.set)] }.into()
+    }
+}
+
+/// The settling of comments with documents of their own.
+static SETTLED: Alike = Alike { name: "settled comments", of: settled, is_counted: true };
+
+/// The guard of comments with these tags in their outboxes, and the fields that empty them.
+fn settled(tags: &[Bson]) -> (Document, Document) {
+    let owing = doc! { "due.tag": { "$in": tags.to_vec() }, "sealed": { "$ne": true } };
+    (owing, doc! { "due": "$$REMOVE", "settledAt": "$$NOW" })
 }
 
 impl CommentStore<'_> {
@@ -117,18 +150,16 @@ impl CommentStore<'_> {
         Ok(self.clash(&comment).await?.unwrap_or(otherwise))
     }
 
-    /// Writes the fields in which `new` differs from `old`, if `guard` holds for the comment and the store isn't sealed.
-    /// Returns `new`: the guard holds only for the comment as it was read. The comment matches `done` once this was
-    /// done, and only then.
-    async fn change(
+    /// Changes the comment with this id, if `guard` holds for it and the store isn't sealed. The guard holds only for the comment
+    /// as it was read. The comment matches `done` once this was done, and only then.
+    fn change(
         &self,
-        old: &CommentDocument,
-        new: CommentDocument,
+        id: &str,
+        difference: Difference,
         guard: Document,
         done: Document,
         attempt: &Attempt,
-    ) -> Found<CommentDocument> {
-        let id = &old.id;
+    ) -> Guarded<CommentDocument> {
         let entry = |guard| doc! { "$elemMatch": both(doc! { "id": id }, guard) };
         let holding = |guard| match self.layout {
             Layout::PerDocument => both(doc! { "_id": self.key(id), "on": self.on() }, guard),
@@ -138,23 +169,24 @@ impl CommentStore<'_> {
             }
             Layout::Embedded => both(self.current(), doc! { ENTRIES: entry(guard) }),
         };
-        let among = |all: Bson| replaced(all, "id", id, changed("$$this", old, &new));
-        let stage = match self.layout {
-            Layout::PerDocument => doc! { "$replaceWith": changed("$$ROOT", old, &new) },
-            Layout::Paged => doc! { "$set": { "entries": among("$entries".into()) } },
-            Layout::Embedded => doc! { "$set": {
-                ENTRIES: among(array(ENTRIES)),
+        let set = match self.layout {
+            Layout::PerDocument => difference.fields(),
+            Layout::Paged => {
+                doc! { "entries": replaced("$entries", "id", id, difference.element()) }
+            }
+            Layout::Embedded => doc! {
+                ENTRIES: replaced(array(ENTRIES), "id", id, difference.element()),
                 // The sweep finds the comment by it.
                 "discussion.touchedAt": touched(attempt),
-            } },
+            },
         };
         let open = both(holding(guard), doc! { "sealed": { "$ne": true } });
-        let write = self.documents().guarded(open, vec![stage]).within(attempt);
-        let is_changed = write.applied_if(holding(done)).held().await?;
-        Ok(is_changed.then_some(new))
+        self.documents().set(open, set).within(attempt).applied_if(holding(done))
     }
 
-    /// Empties the outbox of a comment if it still holds this entry.
+    /// Empties the outbox of a comment if it still holds this entry. After `None` it may have been emptied, too. Comments with
+    /// documents of their own share a statement: the tag of the entry is in no other comment, and nothing but its settling
+    /// follows once it was applied.
     pub(crate) async fn settle(
         &self,
         comment: &CommentDocument,
@@ -165,9 +197,15 @@ impl CommentStore<'_> {
         let settled = CommentDocument { due: None, settled_at, ..comment.clone() };
         let same =
             doc! { "nonce": &comment.text_version, "at": comment.at, "version": comment.version };
-        let due = both(same.clone(), doc! { "due.tag": &due.tag });
+        let owing = both(same.clone(), doc! { "due.tag": &due.tag });
         let done = both(same, doc! { "due": { "$exists": false } });
-        self.change(comment, settled, due, done, attempt).await
+        let set = doc! { "settledAt": attempt.now() };
+        let emptied = Difference { gone: vec!["due".to_owned()], set };
+        let mut write = self.change(&comment.id, emptied, owing, done, attempt);
+        if self.layout == Layout::PerDocument {
+            write = write.alike(&SETTLED, &due.tag);
+        }
+        Ok(write.held().await?.then_some(settled))
     }
 
     /// Edits a comment or removes its text, if it is unchanged since it was read and its outbox is empty. Only an edit
@@ -192,7 +230,9 @@ impl CommentStore<'_> {
         }
         let due = new.due.as_ref().map(|due| &due.tag);
         let done = doc! { "version": new.version, "nonce": &new.text_version, "due.tag": due };
-        self.change(old, new, unchanged, done, attempt).await
+        let edited = Difference::between(old, &new);
+        let write = self.change(&old.id, edited, unchanged, done, attempt);
+        Ok(write.held().await?.then_some(new))
     }
 
     /// Inserts the `number`th batch of copies; copies that exist stay.

@@ -121,10 +121,10 @@ pub(crate) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Found<DiscussionHan
         return Ok(discussed.filter(|_| is_seen));
     }
     let found = parents(&cx, parent.kind).get_part(&parent.key, ParentDocument::FIELDS).await?;
+    let Some(found) = found else { return Ok(None) };
     // Its visibility doesn't depend on the time.
-    let any = DateTime::from_millis(0);
-    let seen = found.filter(|found| parent.kind.is_seen_by(cx.requester, found, any));
-    Ok(seen.and_then(|found| of(cx.app, parent.kind, found)))
+    let is_seen = parent.kind.is_seen_by(cx.requester, &found, DateTime::from_millis(0))?;
+    Ok(if is_seen { of(cx.app, parent.kind, found) } else { None })
 }
 
 /// Which of these documents the caller can see, with one command per kind.
@@ -159,7 +159,9 @@ pub(crate) struct Opened<'a> {
 pub(crate) async fn open<'a>(cx: Cx<'a>, parent: &Parent) -> Result<Opened<'a>> {
     let kind = parent.kind;
     let (attempt, found) = parents(&cx, kind).begin_with(cx.bounds(), &parent.key).await?;
-    let sees = |found| kind.is_seen_by(cx.requester, found, attempt.now());
-    let is_seen = found.as_ref().is_some_and(sees);
+    let is_seen = match &found {
+        Some(found) => kind.is_seen_by(cx.requester, found, attempt.now())?,
+        None => false,
+    };
     Ok(Opened { attempt, is_seen, discussed: found.and_then(|found| of(cx.app, kind, found)) })
 }

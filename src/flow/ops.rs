@@ -10,7 +10,8 @@ use crate::{
     mongo::{
         Collection, Stored,
         expression::{
-            append, array, both, changed, choose, count, filter, literal, map, millis, whole,
+            all, append, array, both, changed, choose, count, filter, literal, map, millis, not,
+            whole,
         },
         stored::document,
     },
@@ -107,19 +108,19 @@ impl Op {
 /// for all records.
 pub(super) fn guard(ops: &[(&Op, &str)], bounds: Bounds) -> Document {
     let most = count(bounds.most_ops) - count(ops.len());
-    doc! {
-        "ops.id": none_of(ops.iter().map(|(op, _)| op.id.as_str()).collect()),
-        "ops.tag": none_of(ops.iter().map(|(_, tag)| *tag).collect()),
-        "$expr": { "$lte": [{ "$size": needed(bounds) }, most] },
-    }
+    all(vec![
+        has_none("ops.id", ops.iter().map(|(op, _)| op.id.as_str()).collect()),
+        has_none("ops.tag", ops.iter().map(|(_, tag)| *tag).collect()),
+        doc! { "$lte": [{ "$size": needed(bounds) }, most] },
+    ])
 }
 
-fn none_of(values: Vec<&str>) -> Document {
+/// Expression: the array in `field` has none of these values.
+fn has_none(field: &str, values: Vec<&str>) -> Document {
     if let [value] = values.as_slice() {
-        doc! { "$ne": *value }
-    } else {
-        doc! { "$nin": values }
+        return not(doc! { "$in": [literal(*value), array(field)] });
     }
+    doc! { "$eq": [{ "$setIntersection": [array(field), literal(values)] }, []] }
 }
 
 /// Expression of `ops` with these ops as committed under their tags and without expired records, for a pipeline update.

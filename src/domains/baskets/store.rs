@@ -124,7 +124,8 @@ pub fn modified<B: Basket>(app: &App, guard: Document, set: Document) -> Guarded
 
 /// Guard: the basket is active and its owner is as it was read.
 pub fn active_as_read(basket: &impl Basket) -> Document {
-    doc! { "_id": basket.id(), "state": State::Active, "owner": basket.owner() }
+    let as_read = all(vec![equals("state", Some(State::Active)), equals("owner", basket.owner())]);
+    both(doc! { "_id": basket.id() }, as_read)
 }
 
 /// ACTIVE → CANCELLING.
@@ -206,7 +207,11 @@ pub fn is_decided_by<B: Basket>(basket: &B, checkout: &B::Checkout) -> Document 
 /// it any more. An order has its own copy, for pieces that are added.
 pub fn complete<B: Basket>(app: &App, id: &str, checkout: Terms<'_>) -> Guarded<B> {
     let guard = match checkout.tag {
-        Some(tag) => doc! { "_id": id, "state": B::DECIDED, "checkout.tag": tag },
+        Some(tag) => {
+            let is_of_tag =
+                all(vec![equals("state", Some(B::DECIDED)), equals("checkout.tag", Some(tag))]);
+            both(doc! { "_id": id }, is_of_tag)
+        }
         None => of_checkout(id, checkout, State::Paid),
     };
     modified(app, guard, doc! { "state": State::Complete, "checkout.payment.token": "$$REMOVE" })

@@ -43,11 +43,12 @@ pub(super) async fn remove_closed(app: &App, read: &CartDocument) -> Result<bool
 
 /// Guard: nothing is still to be returned, and the voucher, the quote and the lines are as they were read.
 pub(super) fn as_read(cart: &CartDocument) -> Document {
-    let mut guard = lines_as_read(cart);
-    guard.insert("outbox", doc! { "$size": 0 });
-    guard.insert("voucher.code", voucher_of(cart));
-    guard.insert("quote.id", quote_of(cart));
-    guard
+    let rest = all(vec![
+        doc! { "$eq": ["$outbox", []] },
+        equals("voucher.code", voucher_of(cart)),
+        equals("quote.id", quote_of(cart)),
+    ]);
+    both(lines_as_read(cart), rest)
 }
 
 /// Guard: the lines are as they were read, with all of their fields.
@@ -109,8 +110,7 @@ pub(super) fn set_voucher(cart: &CartDocument, voucher: Option<&AppliedVoucher>)
 
 /// Another value of this field, or none, guarded by the lines and the voucher as they were read.
 fn set_part(cart: &CartDocument, field: &str, value: Option<Bson>) -> Change {
-    let mut guard = lines_as_read(cart);
-    guard.insert("voucher.code", voucher_of(cart));
+    let guard = both(lines_as_read(cart), all(vec![equals("voucher.code", voucher_of(cart))]));
     let value = value.map_or_else(|| "$$REMOVE".into(), literal);
     changed_lines(cart, guard, doc! { field: value })
 }
@@ -124,14 +124,12 @@ pub(super) fn set_prices(cart: &CartDocument, lines: &[CartLine]) -> Change {
 /// An addition: the line grows by `more.quantity` and `more.reserved`, or is pushed as it is. An existing line
 /// keeps its price.
 pub(super) fn add_to_line(cart: &CartDocument, more: &CartLine) -> Change {
-    let last = format!("lines.{}", MAX_LINES - 1);
-    let can_grow = doc! { "$elemMatch": {
-        "sku": &more.sku, "quantity": { "$lte": MAX_QUANTITY - more.quantity },
-    } };
-    let has_room = doc! { "$or": [
-        { "lines": can_grow },
-        { "lines.sku": { "$ne": &more.sku }, last: { "$exists": false } },
-    ] };
+    let sku = more.sku.as_str();
+    let can_grow =
+        has_element("lines", [is("sku", sku), at_least(MAX_QUANTITY - more.quantity, "quantity")]);
+    let is_new = contains("lines.sku", sku).negated();
+    let has_place = Condition::All(vec![is_new, has_room("lines", count(MAX_LINES))]);
+    let takes_it = Condition::Any(vec![can_grow, has_place]);
     let grown = changed(doc! {
         "quantity": { "$add": ["$$this.quantity", more.quantity] },
         "held": { "$add": ["$$this.held", more.reserved] },
@@ -141,7 +139,7 @@ pub(super) fn add_to_line(cart: &CartDocument, more: &CartLine) -> Change {
         replaced("$lines", "sku", &more.sku, grown),
         append("$lines", vec![literal(stored(more))]),
     );
-    changed_lines(cart, has_room, doc! { "lines": lines })
+    changed_lines(cart, takes_it.guard(), doc! { "lines": lines })
 }
 
 /// New lines, pushed as they are. The caller adds the guard [`has_lines_of`]. The cart as it was read has room for them, and
@@ -164,7 +162,8 @@ pub(super) fn set_line(
     reserved: i64,
     tag: &str,
 ) -> Change {
-    let as_read = doc! { "sku": &read.sku, "quantity": read.quantity, "held": read.reserved };
+    let is_as_read =
+        [is("sku", &*read.sku), is("quantity", read.quantity), is("held", read.reserved)];
     let lines = if quantity == 0 {
         without("$lines", "sku", &read.sku)
     } else {
@@ -178,7 +177,7 @@ pub(super) fn set_line(
             whole(doc! { "tag": literal(tag), "sku": sku, "quantity": quantity, "at": "$$NOW" });
         set.insert("outbox", append("$outbox", vec![entry]));
     }
-    changed_lines(cart, doc! { "lines": { "$elemMatch": as_read } }, set)
+    changed_lines(cart, has_element("lines", is_as_read).guard(), set)
 }
 
 /// A change of the lines of an active cart.

@@ -350,7 +350,9 @@ pub(super) async fn for_each<T: Stored>(app: &App, each: impl FnMut(T)) -> Resul
 
 /// Guard: state and fence are as they were read.
 fn as_read(read: &TransferDocument) -> Document {
-    doc! { "_id": &read.id, "state": stored(&read.state), "fence": read.fence }
+    let as_read =
+        all(vec![equals("state", Some(stored(&read.state))), equals("fence", Some(read.fence))]);
+    both(doc! { "_id": &read.id }, as_read)
 }
 
 /// The fields of a transfer that reaches this state at the time `at`, an expression.

@@ -4,15 +4,17 @@
 //! field `v`, and has `$expr` only as a conjunct, and if its update is a pipeline. Any other write is sent by itself. A
 //! command has a number if one of its writes has; see [`Guarded::numbered`](super::guarded::Guarded::numbered).
 //!
-//! A single write is sent as `update`, or as `findAndModify` if its caller wants the document. Several writes are sent
-//! as one unordered `update`, each as a *statement*, an element of the command. MongoDB's reply counts the documents
-//! that matched, but doesn't tell which of the statements they belong to. So a statement fails if its condition doesn't
-//! hold, and the reply names the statements that failed:
+//! A single write whose caller wants the document is sent as `findAndModify`. Other writes are sent as one unordered
+//! `update`, each as a *statement*, an element of the command. MongoDB's reply counts the documents that matched, but
+//! doesn't tell which of the statements they belong to. So a statement fails if its condition doesn't hold, and the
+//! reply names the statements that failed:
 //!
 //! ```text
-//!   alone     {q: {_id, fields, $expr: conditions}, u: [{$set: change}]}
-//!   in batch  {q: {_id, fields}, u: [{$set: {_id: conditions and `v` exists ? _id : fail, change}}], upsert: true}
+//!   by itself    {q: {_id, fields, $expr: conditions}, u: [{$set: change}]}
+//!   a statement  {q: {_id, fields}, u: [{$set: {_id: conditions and `v` exists ? _id : fail, change}}], upsert: true}
 //! ```
+//!
+//! A filter of `_id` alone needs no query plan, so a single write is a statement too.
 //!
 //! If the filter matches no document, the upsert applies the pipeline to a new document that consists of `_id` and the
 //! values that the filter demands. The field `v`, which every stored document has, is missing there, so the first stage
@@ -147,6 +149,11 @@ pub(super) struct QueuedWrite {
 }
 
 impl QueuedWrite {
+    /// Whether it is sent as a statement if it is alone. The reply to a statement has no document, and its command no number.
+    fn is_statement(&self) -> bool {
+        !self.wants_after && !self.write.is_numbered
+    }
+
     /// Sends the write by itself.
     async fn send(self) -> Sent {
         let shared = SharedCommand::now(1);
@@ -230,7 +237,7 @@ impl Source for Writer {
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
         let mut alone = batch;
-        if alone.len() > 1 {
+        if alone.len() > 1 || alone.iter().all(|item| item.value.is_statement()) {
             let failed = self.send_all(combined(alone)).await;
             let (several, single): (Vec<_>, Vec<_>) =
                 failed.into_iter().partition(|group| group.len() > 1);
@@ -277,15 +284,19 @@ impl Writer {
 
     /// Sends the statements in one command; see [`Self::send_all`].
     async fn send(&self, part: Vec<(Group, RawDocumentBuf)>) -> Vec<Group> {
-        let count = part.iter().map(|(group, _)| group.len()).sum::<usize>();
-        if count < 2 {
+        let items = || part.iter().flat_map(|(group, _)| group);
+        let count = items().count();
+        if count == 0 {
+            return Vec::new();
+        }
+        if count > 1 {
+            self.statements.observe_count(count);
+        } else if !items().all(|item| item.value.is_statement()) {
             return part.into_iter().map(|(group, _)| group).collect();
         }
-        self.statements.observe_count(count);
         let shared = SharedCommand::now(count);
-        let items = part.iter().flat_map(|(group, _)| group);
-        let limit = items.clone().map(|item| item.value.write.limit()).min().unwrap_or_default();
-        let is_numbered = items.clone().any(|item| item.value.write.is_numbered);
+        let limit = items().map(|item| item.value.write.limit()).min().unwrap_or_default();
+        let is_numbered = items().any(|item| item.value.write.is_numbered);
         let (groups, elements): (Vec<_>, Vec<_>) = part.into_iter().unzip();
         let numbered = is_numbered.then(|| filters(&groups));
         // Callers decide by the outcome.

@@ -92,10 +92,13 @@ pub struct Guarded<T: Stored> {
 }
 
 /// The write without its document type.
+#[derive(Clone)]
 pub(super) struct Write {
     pub(super) collection: Raw,
-    pub(super) filter: Document,
-    pub(super) update: UpdateModifications,
+    /// `_id` of the document, if the filter doesn't have it; see [`Guarded::of_each`].
+    pub(super) id: Option<String>,
+    pub(super) filter: Arc<Document>,
+    pub(super) update: Arc<UpdateModifications>,
     /// Whether the last stage of the update computes the derived field; see `super::derived`.
     pub(super) derives: bool,
     /// The newest version of documents that it may change; see `super::migrations`.
@@ -131,8 +134,9 @@ impl<T: Stored> Guarded<T> {
         let loader = Arc::clone(loader);
         let write = Write {
             collection,
-            filter,
-            update,
+            id: None,
+            filter: Arc::new(filter),
+            update: Arc::new(update),
             derives,
             newest,
             projection: None,
@@ -146,9 +150,23 @@ impl<T: Stored> Guarded<T> {
 
     /// Adds a condition to the guard, and sets the command's `maxTimeMS`.
     pub fn also(mut self, guard: Document, limit: Duration) -> Self {
-        self.write.filter = both(self.write.filter, guard);
+        let filter = Arc::unwrap_or_clone(self.write.filter);
+        self.write.filter = Arc::new(both(filter, guard));
         self.write.limit = Some(limit);
         self
+    }
+
+    /// This write, whose filter names no `_id`, of each of these documents. Those that share a command are one statement, which
+    /// MongoDB parses once. It doesn't tell which of its documents refused it. So a write that was applied can count as refused if
+    /// another one of them was refused, or if a document of such a statement isn't there. This is for writes whose callers find
+    /// out then what became of each.
+    pub fn of_each(self, ids: impl IntoIterator<Item = String>) -> Vec<Self> {
+        let Self { write, loader, .. } = self;
+        let of = |id| {
+            let write = Write { id: Some(id), ..write.clone() };
+            Self { write, loader: Arc::clone(&loader), holds: PhantomData }
+        };
+        ids.into_iter().map(of).collect()
     }
 
     /// States that the document matches `filter` if the write was applied, and otherwise doesn't. `filter` selects it
@@ -336,7 +354,8 @@ impl Write {
 
     /// The update as the commands have it.
     fn take_change(&mut self) -> Result<Bson, Error> {
-        match mem::replace(&mut self.update, UpdateModifications::Pipeline(Vec::new())) {
+        let nothing = Arc::new(UpdateModifications::Pipeline(Vec::new()));
+        match Arc::unwrap_or_clone(mem::replace(&mut self.update, nothing)) {
             UpdateModifications::Pipeline(stages) => {
                 Ok(stages.into_iter().map(Bson::Document).collect())
             }
@@ -346,7 +365,20 @@ impl Write {
 
     /// The filter, which doesn't match documents of versions that aren't known.
     fn take_filter(&mut self) -> Document {
-        migrations::known(mem::take(&mut self.filter), self.newest)
+        let filter = Arc::unwrap_or_clone(mem::take(&mut self.filter));
+        migrations::known(self.with_id(filter), self.newest)
+    }
+
+    /// The filter, with the `_id`.
+    pub(super) fn whole_filter(&self) -> Document {
+        self.with_id(Document::clone(&self.filter))
+    }
+
+    fn with_id(&self, filter: Document) -> Document {
+        match &self.id {
+            Some(id) => both(doc! { "_id": id }, filter),
+            None => filter,
+        }
     }
 }
 

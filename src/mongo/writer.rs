@@ -32,10 +32,18 @@
 //! (`super::merging`). If one condition fails, none of the changes is applied, and each write is sent again as its own
 //! statement. After a command that was sent twice, `applied_if` decides each of the writes instead.
 //!
+//! A write that is made [of each](super::guarded::Guarded::of_each) of several documents is one statement, whose filter
+//! selects all of them. It fails at the first document that refuses it, and leaves out a document that isn't there. In both
+//! cases each of the writes is sent again as its own statement. Documents that other writes of the batch concern aren't part
+//! of it: their writes are combined instead.
+//!
 //! Writes of different documents that are [alike](super::guarded::Guarded::alike) are combined into one statement as well. Its
 //! filter selects all of their documents, and MongoDB parses it once. It doesn't tell which of the guards held, so each of the
-//! writes counts as applied. If the statement fails, each write is sent again as its own statement. A command with a number
-//! has no such statement: MongoDB doesn't permit that.
+//! writes counts as applied. If the statement fails, each write is sent again as its own statement.
+//!
+//! A command with a number has no statement of several documents: MongoDB doesn't permit that.
+
+mod groups;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -47,16 +55,17 @@ use std::{
 use mongodb::bson::{Document, RawDocumentBuf};
 use tracing::Span;
 
+use self::groups::{Group, combined, documents, statement};
 use super::{
     batcher::{Batcher, Item, Source},
     driver::{DUPLICATE_KEY, Raw},
     faults::FailedWrite,
-    guarded::{Alike, Outcome, Sends, Write},
+    guarded::{Outcome, Sends, Write},
     observe::{self, SharedCommand},
     raw_writes::update,
     scheduling::is_unhurried,
     shared_writes::{MAX_BYTES, WriteBatchers},
-    statement::{REFUSED, Selected, element, element_of_alike, selected},
+    statement::{REFUSED, Selected, selected},
     write_command::Reply,
 };
 use crate::{
@@ -71,8 +80,6 @@ use crate::{
 const UPDATE: &str = "update";
 /// Command of a write that is sent by itself and returns the document.
 const FIND_AND_MODIFY: &str = "findAndModify";
-/// Maximum number of writes that are combined into one statement.
-const MAX_COMBINED: usize = 32;
 /// The server's error code for a failed conversion.
 const CONVERSION_FAILURE: i32 = 241;
 
@@ -167,66 +174,6 @@ impl QueuedWrite {
     }
 }
 
-/// Writes that are one statement of a batch.
-type Group = Vec<Item<Writer>>;
-
-/// What writes that are combined into one statement have in common.
-#[derive(PartialEq, Eq, Hash)]
-enum Common {
-    /// The `_id` of their document.
-    Document(String),
-    /// The name of what they are alike in.
-    Alike(&'static str),
-}
-
-/// Groups the writes that are combined into one statement.
-fn combined(batch: Vec<Item<Writer>>) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::with_capacity(batch.len());
-    let mut open: HashMap<Common, usize> = HashMap::new();
-    let is_numbered = batch.iter().any(|item| item.value.write.is_numbered);
-    for mut item in batch {
-        let QueuedWrite { write, selected, .. } = &mut item.value;
-        if is_numbered {
-            write.alike = None;
-        }
-        let common = match &write.alike {
-            Some((alike, _)) => Some(Common::Alike(alike.name)),
-            None => selected.is_combinable.then(|| Common::Document(selected.id.clone())),
-        };
-        let last = common.as_ref().and_then(|common| open.get(common)).copied();
-        match last.and_then(|position| groups.get_mut(position)) {
-            Some(group) if group.len() < MAX_COMBINED => group.push(item),
-            _ => {
-                if let Some(common) = common {
-                    open.insert(common, groups.len());
-                }
-                groups.push(vec![item]);
-            }
-        }
-    }
-    groups
-}
-
-/// What the writes of a group are alike in, if they are of several documents.
-fn alike(group: &[Item<Writer>]) -> Option<&'static Alike> {
-    match group {
-        [first, _, ..] => first.value.write.alike.as_ref().map(|(alike, _)| *alike),
-        _ => None,
-    }
-}
-
-/// The statement of a group, or `None` if it can't be part of a command with others.
-fn statement(group: &[Item<Writer>]) -> Option<RawDocumentBuf> {
-    let (Some(alike), [first, ..]) = (alike(group), group) else {
-        return element(group.iter().map(|item| &item.value.write));
-    };
-    let writes = group.iter().filter_map(|item| {
-        let (_, key) = item.value.write.alike.as_ref()?;
-        Some((&*item.value.selected.id, &**key))
-    });
-    element_of_alike(alike, first.value.write.newest, writes)
-}
-
 impl Source for Writer {
     type Value = QueuedWrite;
     type Answer = Sent;
@@ -306,7 +253,7 @@ impl Writer {
         let (mut failed, mut uncertain) = (Vec::new(), Vec::new());
         for (position, group) in groups.into_iter().enumerate() {
             let outcome = match &mut outcomes {
-                Ok(outcomes) => outcomes.take(position),
+                Ok(outcomes) => outcomes.take(position, &group),
                 Err(Error::Unavailable(source)) => {
                     Some(Fate::Known(Outcome::Unknown(Error::unavailable(source.to_string()))))
                 }
@@ -342,7 +289,7 @@ impl Writer {
 /// Filters of the documents that the groups change.
 fn filters(groups: &[Group]) -> Vec<Document> {
     let first = groups.iter().filter_map(|group| group.first());
-    first.map(|item| item.value.write.filter.clone()).collect()
+    first.map(|item| item.value.write.whole_filter()).collect()
 }
 
 /// Answers the caller of a write of a shared command.
@@ -373,6 +320,8 @@ enum Fate {
 struct Outcomes {
     /// The statements that weren't applied, by position.
     failed: HashMap<usize, FailedWrite>,
+    /// Whether a document of a statement that several documents share isn't there. The reply doesn't tell of which statement.
+    lacks_document: bool,
     /// The error after which the command was sent again: a statement that failed may have been applied before.
     uncertain: Option<String>,
     sends: Sends,
@@ -381,26 +330,38 @@ struct Outcomes {
 impl Outcomes {
     /// Reads the reply to a batch of the statements of these groups.
     fn of(reply: &Reply, groups: &[Group]) -> Result<Self, Error> {
-        let failed = reply.failed()?;
-        // A statement for several documents matches any number of them.
-        let is_single =
-            |position: &usize| groups.get(*position).is_some_and(|all| alike(all).is_none());
-        let single = (0..groups.len()).filter(is_single).count();
-        let answered =
-            reply.matched()? + failed.iter().filter(|one| is_single(&one.position)).count();
-        let is_complete =
-            if single == groups.len() { answered == single } else { answered >= single };
-        if reply.upserted() > 0 || !is_complete {
+        let failed = reply.failed()?.into_iter().map(|failed| (failed.position, failed));
+        let failed: HashMap<usize, FailedWrite> = failed.collect();
+        // The documents of the statements that didn't fail. Of a statement that failed, MongoDB counts none.
+        let (mut all, mut shared, mut is_exact) = (0, 0, true);
+        for (position, group) in groups.iter().enumerate() {
+            match documents(group) {
+                // It matches any number of them.
+                None => is_exact = false,
+                Some(count) if !failed.contains_key(&position) => {
+                    all += count;
+                    shared += if count > 1 { count } else { 0 };
+                }
+                Some(_) => {}
+            }
+        }
+        let matched = reply.matched()?;
+        let is_complete = if is_exact { matched == all } else { matched >= all };
+        let lacks_document = !is_complete && (all - shared..all).contains(&matched);
+        if reply.upserted() > 0 || !(is_complete || lacks_document) {
             return Err(Error::unavailable("the reply doesn't account for every statement"));
         }
-        let failed = failed.into_iter().map(|failed| (failed.position, failed)).collect();
         let uncertain = reply.uncertainty().map(|first| format!("{first:?}"));
-        Ok(Self { failed, uncertain, sends: reply.sends() })
+        Ok(Self { failed, lacks_document, uncertain, sends: reply.sends() })
     }
 
-    /// The fate of a statement, or `None` if it has to be sent by itself.
-    fn take(&mut self, position: usize) -> Option<Fate> {
+    /// The fate of the statement of a group, or `None` if each of its writes has to be sent by itself.
+    fn take(&mut self, position: usize, group: &[Item<Writer>]) -> Option<Fate> {
         let Some(FailedWrite { code, text, error, .. }) = self.failed.remove(&position) else {
+            if self.lacks_document && documents(group).is_some_and(|count| count > 1) {
+                let first = self.uncertain.clone()?;
+                return Some(Fate::Uncertain(Error::unavailable(first)));
+            }
             return Some(Fate::Known(Outcome::Applied(After::Unread(self.sends))));
         };
         if let Some(first) = &self.uncertain {

@@ -118,7 +118,10 @@ pub(super) struct Write {
 pub struct Alike {
     /// Its name, by which the writes are grouped.
     pub name: &'static str,
-    /// The guard, a filter, and the fields that are set, as expressions, of the writes with these keys.
+    /// Whether their callers need to know that each of the guards held.
+    pub is_certain: bool,
+    /// The guard and the fields that are set, as expressions, of the writes with these keys. The guard is a filter, and an
+    /// expression if it is certain.
     pub of: fn(&[Bson]) -> (Document, Document),
 }
 
@@ -187,12 +190,16 @@ impl<T: Stored> Guarded<T> {
     }
 
     /// States that the write can share a statement with others that are alike. `key` is in the guard of this write alone. MongoDB
-    /// parses the statement once for all of them, but doesn't tell which of the guards held. So a write that shared a statement
-    /// counts as applied, also if its guard didn't hold, or if a shard missed its document while the balancer moved it. If the
-    /// statement fails, a write that was applied can count as refused.
-    /// This is for writes after which the caller goes on in the same way in both cases.
+    /// parses the statement once for all of them.
+    ///
+    /// If the statement [is certain](Alike::is_certain), it fails at the first document that refuses it, and then each write is
+    /// sent by itself. So a write that was applied can count as refused, as in [`Self::of_each`]. Otherwise MongoDB doesn't tell
+    /// which of the guards held. So a write that shared a statement counts as applied, also if its guard didn't hold, or if a
+    /// shard missed its document while the balancer moved it. If the statement fails, a write that was applied can count as
+    /// refused. This is for writes after which the caller goes on in the same way in both cases.
     pub fn alike(mut self, alike: &'static Alike, key: &str) -> Self {
-        self.write.alike = (!self.write.derives).then(|| (alike, key.to_owned()));
+        let is_possible = alike.is_certain || !self.write.derives;
+        self.write.alike = is_possible.then(|| (alike, key.to_owned()));
         self
     }
 

@@ -66,8 +66,7 @@ pub(super) fn element_of_each<'a>(
     let Conjuncts { fields, conditions, .. } = Conjuncts::of(write.id.as_deref(), &write.filter)?;
     let mut query = doc! { "_id": { "$in": ids.collect::<Vec<_>>() } };
     restrict(&mut query, fields);
-    let pipeline = Run { newest: write.newest, conditions, stages, merged: None }.into_stages();
-    encode(&Statement { query, pipeline, upsert: None, multi: Some(true), hint: Some("_id_") }).ok()
+    several(query, Run { newest: write.newest, conditions, stages, merged: None }.into_stages())
 }
 
 /// Adds fields to the filter of a statement.
@@ -78,10 +77,11 @@ fn restrict(query: &mut Document, fields: Vec<(&str, &Bson)>) {
     }
 }
 
-/// The statement of writes of several documents that are alike, each with the `_id` of its document and its key.
+/// The statement of writes that are alike, each with the `_id` of its document and its key.
 pub(super) fn element_of_alike<'a>(
     alike: &Alike,
     newest: i32,
+    derived: Option<&Document>,
     writes: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Option<RawDocumentBuf> {
     let each = writes.map(|(id, key)| (Bson::from(id), Bson::from(key)));
@@ -89,12 +89,26 @@ pub(super) fn element_of_alike<'a>(
     // Writes of one flow often have one key, and follow each other.
     keys.dedup();
     let (guard, set) = (alike.of)(&keys);
-    let mut query = doc! { "_id": { "$in": ids } };
+    let (mut query, set) = (doc! { "_id": { "$in": ids } }, [doc! { "$set": set }]);
+    if alike.is_certain {
+        let guard = Bson::Document(guard);
+        let run = Run { newest, conditions: vec![&guard], stages: &set, merged: None };
+        let pipeline = run.into_stages().into_iter().chain(derived.map(Stage::Own)).collect();
+        return several(query, pipeline);
+    }
     query.extend(guard);
-    let statement = doc! {
-        "q": known(query, newest), "u": [{ "$set": set }], "multi": true, "hint": "_id_",
-    };
-    encode(&statement).ok()
+    several(known(query, newest), set.iter().map(Stage::Own).collect())
+}
+
+/// The last stage of a write, if it computes the derived field.
+pub(super) fn derived(write: &Write) -> Option<&Document> {
+    let UpdateModifications::Pipeline(stages) = &*write.update else { return None };
+    stages.last().filter(|_| write.derives)
+}
+
+/// The statement of a change of several documents.
+fn several(query: Document, pipeline: Vec<Stage<'_>>) -> Option<RawDocumentBuf> {
+    encode(&Statement { query, pipeline, upsert: None, multi: Some(true), hint: Some("_id_") }).ok()
 }
 
 /// The statement of these runs.
@@ -377,9 +391,9 @@ mod tests {
             let set = doc! { "keys": { "$literal": keys.to_vec() } };
             (doc! { "marks.key": { "$in": keys.to_vec() } }, set)
         };
-        let alike = Alike { name: "alike", of };
+        let alike = Alike { name: "alike", is_certain: false, of };
         let writes = [("one", "a"), ("two", "a"), ("one", "b")].into_iter();
-        let found = element_of_alike(&alike, 3, writes).expect("it is encoded");
+        let found = element_of_alike(&alike, 3, None, writes).expect("it is encoded");
         let expected = doc! {
             "q": {
                 "_id": { "$in": ["one", "two", "one"] },

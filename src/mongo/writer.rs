@@ -38,8 +38,9 @@
 //! of it: their writes are combined instead.
 //!
 //! Writes of different documents that are [alike](super::guarded::Guarded::alike) are combined into one statement as well. Its
-//! filter selects all of their documents, and MongoDB parses it once. It doesn't tell which of the guards held, so each of the
-//! writes counts as applied. If the statement fails, each write is sent again as its own statement.
+//! filter selects all of their documents, and MongoDB parses it once. Some of these statements fail in the same way. The others
+//! don't tell which of the guards held, so each of the writes counts as applied. If such a statement fails, each write is sent
+//! again as its own statement.
 //!
 //! A command with a number has no statement of several documents: MongoDB doesn't permit that.
 
@@ -55,7 +56,7 @@ use std::{
 use mongodb::bson::{Document, RawDocumentBuf};
 use tracing::Span;
 
-use self::groups::{Group, combined, documents, statement};
+use self::groups::{Group, combined, documents, leaves_out, statement};
 use super::{
     batcher::{Batcher, Item, Source},
     driver::{DUPLICATE_KEY, Raw},
@@ -320,7 +321,7 @@ enum Fate {
 struct Outcomes {
     /// The statements that weren't applied, by position.
     failed: HashMap<usize, FailedWrite>,
-    /// Whether a document of a statement that several documents share isn't there. The reply doesn't tell of which statement.
+    /// Whether a statement has left out a document that isn't there. The reply doesn't tell which one.
     lacks_document: bool,
     /// The error after which the command was sent again: a statement that failed may have been applied before.
     uncertain: Option<String>,
@@ -340,7 +341,7 @@ impl Outcomes {
                 None => is_exact = false,
                 Some(count) if !failed.contains_key(&position) => {
                     all += count;
-                    shared += if count > 1 { count } else { 0 };
+                    shared += if leaves_out(group) { count } else { 0 };
                 }
                 Some(_) => {}
             }
@@ -358,7 +359,7 @@ impl Outcomes {
     /// The fate of the statement of a group, or `None` if each of its writes has to be sent by itself.
     fn take(&mut self, position: usize, group: &[Item<Writer>]) -> Option<Fate> {
         let Some(FailedWrite { code, text, error, .. }) = self.failed.remove(&position) else {
-            if self.lacks_document && documents(group).is_some_and(|count| count > 1) {
+            if self.lacks_document && leaves_out(group) {
                 let first = self.uncertain.clone()?;
                 return Some(Fate::Uncertain(Error::unavailable(first)));
             }

@@ -11,7 +11,7 @@ use super::{QueuedWrite, Writer};
 use crate::mongo::{
     batcher::Item,
     guarded::Alike,
-    statement::{element, element_of_alike, element_of_each},
+    statement::{derived, element, element_of_alike, element_of_each},
 };
 
 /// Maximum number of writes that are combined into one statement.
@@ -36,15 +36,19 @@ pub(super) fn combined(batch: Vec<Item<Writer>>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::with_capacity(batch.len());
     let mut open: HashMap<Common, usize> = HashMap::new();
     let is_numbered = batch.iter().any(|item| item.value.write.is_numbered);
-    // Beside writes that are alike, the reply doesn't tell whether all documents were there.
-    let has_alike = batch.iter().any(|item| item.value.write.alike.is_some());
+    // Beside a statement that isn't certain, the reply doesn't tell whether all documents of the others were there.
+    let is_certain = |item: &Item<Writer>| {
+        item.value.write.alike.as_ref().is_none_or(|(alike, _)| alike.is_certain)
+    };
+    let are_certain = batch.iter().all(is_certain);
     let in_demand = in_demand(&batch);
     for mut item in batch {
         let QueuedWrite { write, selected, .. } = &mut item.value;
-        if is_numbered {
-            write.alike = None;
-        }
-        let is_of_each = write.id.is_some() && !is_numbered && !has_alike;
+        write.alike = write
+            .alike
+            .take()
+            .filter(|(alike, _)| !is_numbered && (are_certain || !alike.is_certain));
+        let is_of_each = write.id.is_some() && !is_numbered && are_certain;
         let common = match &write.alike {
             Some((alike, _)) => Some(Common::Alike(alike.name)),
             None if is_of_each && !in_demand.contains(&selected.id) => {
@@ -80,7 +84,7 @@ fn in_demand(batch: &[Item<Writer>]) -> HashSet<String> {
     several
 }
 
-/// What the writes of a group are alike in, if they are of several documents.
+/// What the writes of a group are alike in, if there are several.
 fn alike(group: &[Item<Writer>]) -> Option<&'static Alike> {
     match group {
         [first, _, ..] => first.value.write.alike.as_ref().map(|(alike, _)| *alike),
@@ -90,27 +94,29 @@ fn alike(group: &[Item<Writer>]) -> Option<&'static Alike> {
 
 /// Number of documents that the statement of a group changes; `None` if it may be any number.
 pub(super) fn documents(group: &[Item<Writer>]) -> Option<usize> {
-    match group {
-        _ if alike(group).is_some() => None,
-        [first, second, ..] if first.value.selected.id != second.value.selected.id => {
-            Some(group.len())
-        }
-        _ => Some(1),
+    if alike(group).is_some_and(|alike| !alike.is_certain) {
+        return None;
     }
+    let ids: HashSet<&str> = group.iter().map(|item| item.value.selected.id.as_str()).collect();
+    Some(ids.len())
+}
+
+/// Whether the statement of a group leaves out documents that aren't there. Other statements fail then.
+pub(super) fn leaves_out(group: &[Item<Writer>]) -> bool {
+    alike(group).is_some() || documents(group).is_none_or(|count| count > 1)
 }
 
 /// The statement of a group, or `None` if it can't be part of a command with others.
 pub(super) fn statement(group: &[Item<Writer>]) -> Option<RawDocumentBuf> {
     let first = &group.first()?.value.write;
+    let ids = group.iter().map(|item| item.value.selected.id.as_str());
     if let Some(alike) = alike(group) {
-        let writes = group.iter().filter_map(|item| {
-            let (_, key) = item.value.write.alike.as_ref()?;
-            Some((&*item.value.selected.id, &**key))
-        });
-        return element_of_alike(alike, first.newest, writes);
+        let keys = group.iter().filter_map(|item| item.value.write.alike.as_ref());
+        let writes = ids.zip(keys.map(|(_, key)| key.as_str()));
+        return element_of_alike(alike, first.newest, derived(first), writes);
     }
-    if documents(group)? > 1 {
-        return element_of_each(first, group.iter().map(|item| &*item.value.selected.id));
+    if leaves_out(group) {
+        return element_of_each(first, ids);
     }
     element(group.iter().map(|item| &item.value.write))
 }

@@ -2,7 +2,7 @@
 
 use super::{
     MAX_LINES, MAX_QUANTITY,
-    documents::{CartDocument, CartLine, CartState},
+    documents::{CartDocument, CartLine, CartState, SweptCart},
     quotes::CartQuote,
     vouchers::AppliedVoucher,
 };
@@ -20,6 +20,18 @@ pub(super) fn bounds(app: &App) -> Bounds {
 /// Calls `each` for every cart, for the invariants.
 pub async fn for_each(app: &App, each: impl FnMut(CartDocument)) -> Result<()> {
     carts(app).for_each(each).await
+}
+
+/// The carts with these ids, for the sweep of reservations. Most of them are complete.
+pub(super) async fn list_swept(app: &App, ids: &[&str]) -> Result<Vec<SweptCart>> {
+    let is_active = doc! { "$eq": ["$state", stored(&CartState::Active)] };
+    let if_active = |field: &str| choose(is_active.clone(), format!("${field}"), "$$REMOVE");
+    let mut projection = doc! { "state": 1, "modifiedAt": 1 };
+    for field in ["lines", "ops", "outbox"] {
+        projection.insert(field, if_active(field));
+    }
+    let list = List { projection: Some(projection), ..List::of_ids(ids) };
+    app.collection().list(list).await
 }
 
 /// Sets `owner` on an active cart that has none.

@@ -19,7 +19,8 @@ use std::{collections::BTreeMap, mem, ops::Range, sync::Mutex, time::Duration};
 use mongodb::bson::DateTime;
 
 pub use super::store::{
-    Destination, for_each, forget_each, release, retire, retire_restock, return_surplus,
+    Destination, for_each, forget_each, forget_ended, release, retire, retire_restock,
+    return_surplus,
 };
 use super::{
     documents::{Reservation, StockDocument, SweptStock},

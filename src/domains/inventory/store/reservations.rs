@@ -257,6 +257,23 @@ pub(in super::super) fn forget_empty(
     stocks(app).set(doc! { "_id": sku }, doc! { "reservations": rest })
 }
 
+/// Removes the entries of these holders that are empty and unchanged since before `before`. The holders commit nothing any more,
+/// so the marks of these entries are too old to be repeated.
+pub async fn forget_ended(
+    app: &App,
+    sku: &str,
+    holders: Vec<String>,
+    before: DateTime,
+) -> Result<(), Error> {
+    let is_over = doc! { "$and": [
+        element_is("quantity", 0), { "$lt": ["$$this.at", before] },
+        { "$in": ["$$this.holder", literal(holders)] },
+    ] };
+    let rest = filter("$reservations", not(is_over));
+    let forgotten = stocks(app).set(doc! { "_id": sku }, doc! { "reservations": rest });
+    forgotten.held().await.map(|_is_stocked| ())
+}
+
 /// Removes marks of the holder's entry that are older than `before` and belong to flows that can't be repeated
 /// any more, and the entry if it is empty then. The quantity stays.
 pub async fn retire(

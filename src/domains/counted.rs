@@ -11,7 +11,8 @@
 //!
 //! 1. The update that changes a record also sets its mark.
 //! 2. The sweep marks all counts as dirty that the change may touch. Then it removes the mark of the record, unless the record
-//!    has changed since it was read. A later change keeps the mark.
+//!    has changed since it was read. A later change keeps the mark. If counts may be late, the sweep begins when the oldest mark
+//!    is old enough, and then follows all marks: counts that many records touch are marked once for all of these.
 //! 3. What is dirty is counted again. The counts are written, guarded by a lower `counted`, and they stay dirty if
 //!    `changes` has risen since it was read. The read of the records follows that of `changes`, which follows the change of the
 //!    record; so the counts include each change that led to the `changes` that was read.
@@ -29,6 +30,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    ops::Range,
     time::{Duration, Instant},
 };
 
@@ -43,6 +45,8 @@ use crate::{
 pub const ROUNDS: usize = 10;
 /// Maximum number of documents that a pass counts.
 pub const COUNTED: i64 = 100;
+/// Maximum number of records with a mark that a check looks at.
+const CHECKED: usize = 20_000;
 /// A time before all marks.
 const FIRST: DateTime = DateTime::from_millis(0);
 /// Time after which a pass begins no further count.
@@ -91,16 +95,17 @@ pub trait Counts: Stored {
     fn recount(&self, app: &App) -> impl Future<Output = Result<bool>> + Send;
 }
 
-/// Marks the counts of changed records as dirty, and removes the marks of the records. `what` names the records in the log.
-pub async fn follow<C: Counts>(app: &App, sweep: &mut Sweep, what: &str) {
-    let followed = follow_all::<C>(app, sweep).await;
+/// Marks the counts of changed records as dirty, and removes the marks of the records. It does nothing unless a record has been
+/// marked since before `due`. `what` names the records in the log.
+pub async fn follow<C: Counts>(app: &App, sweep: &mut Sweep, what: &str, due: DateTime) {
+    let followed = follow_all::<C>(app, sweep, due).await;
     sweep.count(what, followed);
 }
 
-async fn follow_all<C: Counts>(app: &App, sweep: &mut Sweep) -> Result<u64> {
-    let (mut followed, mut from) = (0, FIRST);
+async fn follow_all<C: Counts>(app: &App, sweep: &mut Sweep, due: DateTime) -> Result<u64> {
+    let (mut followed, mut from, mut until) = (0, FIRST, due);
     for _ in 0..ROUNDS {
-        let page = list_marked::<C::Record>(app, from).await?;
+        let page = list_marked::<C::Record>(app, from..until, C::Record::LISTED).await?;
         let is_full = page.read() >= C::Record::LISTED;
         let (marked, unreadable_until) = sweep.readable(page);
         if marked.is_empty() {
@@ -116,9 +121,10 @@ async fn follow_all<C: Counts>(app: &App, sweep: &mut Sweep) -> Result<u64> {
         }
         settle(app, &marked, &attempt).await?;
         followed += u64::try_from(marked.len()).unwrap_or(u64::MAX);
-        if !is_full {
+        if !is_full && until == DateTime::MAX {
             break;
         }
+        until = DateTime::MAX;
     }
     Ok(followed)
 }
@@ -175,32 +181,40 @@ pub async fn list_all<C: Counts>(app: &App) -> Result<Vec<C>> {
     Ok(found)
 }
 
-/// Records with a mark from `from` on, those that have waited longest first.
-async fn list_marked<T: Marked>(app: &App, from: DateTime) -> Result<SweptPage<T>> {
+/// Records with a mark of these times, those that have waited longest first.
+async fn list_marked<T: Marked>(
+    app: &App,
+    marked: Range<DateTime>,
+    limit: usize,
+) -> Result<SweptPage<T>> {
     let (at, index) = T::MARK;
     let list = List {
-        filter: doc! { at: { "$gte": from, "$lt": DateTime::MAX } },
-        limit: i64::try_from(T::LISTED).unwrap_or(i64::MAX),
+        filter: doc! { at: { "$gte": marked.start, "$lt": marked.end } },
+        limit: count(limit),
         projection: Some(T::fields()),
         hint: Some(index),
         ..List::default()
     };
-    app.collection().list_swept((at, from), list).await
+    app.collection().list_swept((at, marked.start), list).await
 }
 
 /// Marks counts as dirty. Returns `false` if another caller inserted one of them at the same time; then some may not be marked.
 async fn mark<C: Counts>(app: &App, touched: BTreeSet<&str>) -> Result<bool> {
-    let marked = |key: &str| {
-        let next = doc! { "$add": [{ "$ifNull": ["$changes", 0_i64] }, 1_i64] };
-        let set = doc! {
-            "changes": { "$max": [next, { "$toLong": "$$NOW" }] },
-            "dirtyAt": { "$ifNull": ["$dirtyAt", "$$NOW"] },
-            "v": 1,
-        };
-        (doc! { "_id": key }, vec![doc! { "$set": set }])
+    let next = doc! { "$add": [{ "$ifNull": ["$changes", 0_i64] }, 1_i64] };
+    let set = doc! {
+        "changes": { "$max": [next, { "$toLong": "$$NOW" }] },
+        "dirtyAt": { "$ifNull": ["$dirtyAt", "$$NOW"] },
+        "v": 1,
     };
-    let updates = touched.into_iter().map(marked).collect();
-    Ok(app.collection::<C>().upsert_each(updates).await?.is_empty())
+    let (counts, stages) = (app.collection::<C>(), vec![doc! { "$set": set }]);
+    let keys: Vec<&str> = touched.into_iter().collect();
+    // Usually all of them are there. MongoDB parses one statement for all, where each upsert is one of its own.
+    let found = counts.update_many(doc! { "_id": { "$in": &keys } }, stages.clone()).await?;
+    if usize::try_from(found) == Ok(keys.len()) {
+        return Ok(true);
+    }
+    let upserts = keys.into_iter().map(|key| (doc! { "_id": key }, stages.clone()));
+    Ok(counts.upsert_each(upserts.collect()).await?.is_empty())
 }
 
 /// Counts again in any case, for a repair. Returns `false` if the counts were removed at the same time.
@@ -267,8 +281,8 @@ pub async fn wrong<C: Counts, R>(app: &App, different: Vec<(C, R)>) -> Result<Ve
     if different.is_empty() {
         return Ok(different);
     }
-    let marked = list_marked::<C::Record>(app, FIRST).await?;
-    if marked.read() >= C::Record::LISTED || !marked.unreadable.is_empty() {
+    let marked = list_marked::<C::Record>(app, FIRST..DateTime::MAX, CHECKED).await?;
+    if marked.read() >= CHECKED || !marked.unreadable.is_empty() {
         return Ok(Vec::new());
     }
     let pending = C::touched(&marked.items);

@@ -1,6 +1,6 @@
 //! Changes of one document as values: the document, the rules with the reason of each refusal, the fields, and the op.
 
-use std::{borrow::Borrow, convert::Infallible, iter};
+use std::{borrow::Borrow, convert::Infallible, iter, mem};
 
 use mongodb::bson::{DateTime, Document, doc};
 
@@ -23,6 +23,8 @@ use crate::{
 pub struct Change<R = Infallible> {
     /// `_id` of the document.
     pub(super) id: String,
+    /// `_id`s of further documents; see [`Self::also_of`].
+    others: Vec<String>,
     /// The guard, a filter. It includes the rules.
     guard: Document,
     /// The rules, in the order in which their reasons are reported.
@@ -46,8 +48,8 @@ impl Change {
 
 impl<R> Change<R> {
     fn guarded(id: String, guard: Document, rules: Vec<(Condition, R)>, set: Document) -> Self {
-        let (then, commits) = (Vec::new(), Vec::new());
-        Self { id, guard, rules, set, then, commits, is_numbered: false }
+        let (others, then, commits) = (Vec::new(), Vec::new(), Vec::new());
+        Self { id, others, guard, rules, set, then, commits, is_numbered: false }
     }
 
     /// A change that is guarded by rules. The first of several broken rules is the reason of a refusal. The document's
@@ -72,6 +74,13 @@ impl<R> Change<R> {
     ) -> Self {
         let guard = all(guard.into_iter().map(|one| one.borrow().expression()).collect());
         Self::guarded(id.into(), guard, Vec::from_iter(rules), set)
+    }
+
+    /// The same change of these documents as well, for [`Collection::change_each`]. It commits no op, and has no number.
+    #[must_use]
+    pub fn also_of(mut self, others: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.others.extend(others.into_iter().map(Into::into));
+        self
     }
 
     /// Adds stages to the update, after the one that sets the fields.
@@ -239,8 +248,9 @@ impl<T: Stored> Collection<T> {
     }
 
     /// Applies changes of different documents before the attempt's deadline. They share a command, also with those of
-    /// other attempts. Returns `None` if a guard didn't hold; a change whose guard held is applied. Otherwise it returns
-    /// [`Sends::Twice`] if any of the changes was sent twice.
+    /// other attempts. A change of several documents is one statement. Returns `None` if a guard didn't hold; a change whose
+    /// guard held is applied. Otherwise it returns [`Sends::Twice`] if any of the changes was sent twice. If one of the changes is
+    /// of several documents, `None` can also mean that all are applied; see [`Guarded::of_each`].
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the changes may have been applied.
@@ -249,10 +259,22 @@ impl<T: Stored> Collection<T> {
         changes: impl Iterator<Item = Change<R>>,
         attempt: &Attempt,
     ) -> Result<Option<Sends>, Error> {
-        let write = |change| self.change(change).within(attempt).sends();
-        let each = batched(join_all(changes.map(write))).await;
+        let writes = changes.flat_map(|change| self.writes(change, attempt));
+        let each = batched(join_all(writes.map(Guarded::sends))).await;
         each.into_iter().try_fold(Some(Sends::Once), |all, one| {
             Ok(all.zip(one?).map(|(all, one)| all.max(one)))
         })
+    }
+
+    /// The writes of a change, one for each of its documents.
+    fn writes<R>(&self, mut change: Change<R>, attempt: &Attempt) -> Vec<Guarded<T>> {
+        let mut ids = mem::take(&mut change.others);
+        if ids.is_empty() {
+            return vec![self.change(change).within(attempt)];
+        }
+        let Change { id, guard, set, then, .. } = change;
+        ids.push(id);
+        let stages = iter::once(doc! { "$set": set }).chain(then).collect::<Vec<_>>();
+        self.guarded(guard, stages).within(attempt).of_each(ids)
     }
 }

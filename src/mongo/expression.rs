@@ -65,10 +65,18 @@ pub fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Guard: all these expressions are true. Writes of one document whose guards have this form are combined; see
-/// `super::writer`.
+/// Guard: all these expressions are true. In a shared command, MongoDB finds the document of a guard of this form without
+/// planning a query. Writes of one document whose guards have this form are combined; see `super::writer`.
 pub fn all(conditions: Vec<Document>) -> Document {
     doc! { "$expr": { "$and": conditions } }
+}
+
+/// Expression: `field`, which isn't an array, has this value. Without a value: it is null or missing.
+pub fn equals(field: &str, value: Option<impl Into<Bson>>) -> Document {
+    match value {
+        Some(value) => doc! { "$eq": [format!("${field}"), literal(value)] },
+        None => doc! { "$eq": [{ "$ifNull": [format!("${field}"), Bson::Null] }, Bson::Null] },
+    }
 }
 
 /// Expression: `condition` is false.

@@ -92,10 +92,13 @@ pub struct Guarded<T: Stored> {
 }
 
 /// The write without its document type.
+#[derive(Clone)]
 pub(super) struct Write {
     pub(super) collection: Raw,
-    pub(super) filter: Document,
-    pub(super) update: UpdateModifications,
+    /// `_id` of the document, if the filter doesn't have it; see [`Guarded::of_each`].
+    pub(super) id: Option<String>,
+    pub(super) filter: Arc<Document>,
+    pub(super) update: Arc<UpdateModifications>,
     /// Whether the last stage of the update computes the derived field; see `super::derived`.
     pub(super) derives: bool,
     /// The newest version of documents that it may change; see `super::migrations`.
@@ -115,11 +118,11 @@ pub(super) struct Write {
 pub struct Alike {
     /// Its name, by which the writes are grouped.
     pub name: &'static str,
-    /// The guard, a filter, and the fields that are set, as expressions, of the writes with these keys.
+    /// Whether their callers need to know that each of the guards held.
+    pub is_certain: bool,
+    /// The guard and the fields that are set, as expressions, of the writes with these keys. The guard is a filter, and an
+    /// expression if it is certain.
     pub of: fn(&[Bson]) -> (Document, Document),
-    /// Whether each write is sent again as its own statement if fewer documents matched than there are writes. Then no write
-    /// whose guard didn't hold counts as applied.
-    pub is_counted: bool,
 }
 
 impl<T: Stored> Guarded<T> {
@@ -134,8 +137,9 @@ impl<T: Stored> Guarded<T> {
         let loader = Arc::clone(loader);
         let write = Write {
             collection,
-            filter,
-            update,
+            id: None,
+            filter: Arc::new(filter),
+            update: Arc::new(update),
             derives,
             newest,
             projection: None,
@@ -149,9 +153,23 @@ impl<T: Stored> Guarded<T> {
 
     /// Adds a condition to the guard, and sets the command's `maxTimeMS`.
     pub fn also(mut self, guard: Document, limit: Duration) -> Self {
-        self.write.filter = both(self.write.filter, guard);
+        let filter = Arc::unwrap_or_clone(self.write.filter);
+        self.write.filter = Arc::new(both(filter, guard));
         self.write.limit = Some(limit);
         self
+    }
+
+    /// This write, whose filter names no `_id`, of each of these documents. Those that share a command are one statement, which
+    /// MongoDB parses once. It doesn't tell which of its documents refused it. So a write that was applied can count as refused if
+    /// another one of them was refused, or if a document of such a statement isn't there. This is for writes whose callers find
+    /// out then what became of each.
+    pub fn of_each(self, ids: impl IntoIterator<Item = String>) -> Vec<Self> {
+        let Self { write, loader, .. } = self;
+        let of = |id| {
+            let write = Write { id: Some(id), ..write.clone() };
+            Self { write, loader: Arc::clone(&loader), holds: PhantomData }
+        };
+        ids.into_iter().map(of).collect()
     }
 
     /// States that the document matches `filter` if the write was applied, and otherwise doesn't. `filter` selects it
@@ -172,13 +190,16 @@ impl<T: Stored> Guarded<T> {
     }
 
     /// States that the write can share a statement with others that are alike. `key` is in the guard of this write alone. MongoDB
-    /// parses the statement once for all of them, but doesn't tell which of the guards held. So a write that shared a statement
-    /// counts as applied, also if its guard didn't hold, or if a shard missed its document while the balancer moved it. If the
-    /// statement fails, or if fewer documents matched and the writes are [counted](Alike::is_counted), a write that was applied
-    /// can count as refused.
-    /// This is for writes after which the caller goes on in the same way in both cases, or reads the document after a refusal.
+    /// parses the statement once for all of them.
+    ///
+    /// If the statement [is certain](Alike::is_certain), it fails at the first document that refuses it, and then each write is
+    /// sent by itself. So a write that was applied can count as refused, as in [`Self::of_each`]. Otherwise MongoDB doesn't tell
+    /// which of the guards held. So a write that shared a statement counts as applied, also if its guard didn't hold, or if a
+    /// shard missed its document while the balancer moved it. If the statement fails, a write that was applied can count as
+    /// refused. This is for writes after which the caller goes on in the same way in both cases.
     pub fn alike(mut self, alike: &'static Alike, key: &str) -> Self {
-        self.write.alike = (!self.write.derives).then(|| (alike, key.to_owned()));
+        let is_possible = alike.is_certain || !self.write.derives;
+        self.write.alike = is_possible.then(|| (alike, key.to_owned()));
         self
     }
 
@@ -340,7 +361,8 @@ impl Write {
 
     /// The update as the commands have it.
     fn take_change(&mut self) -> Result<Bson, Error> {
-        match mem::replace(&mut self.update, UpdateModifications::Pipeline(Vec::new())) {
+        let nothing = Arc::new(UpdateModifications::Pipeline(Vec::new()));
+        match Arc::unwrap_or_clone(mem::replace(&mut self.update, nothing)) {
             UpdateModifications::Pipeline(stages) => {
                 Ok(stages.into_iter().map(Bson::Document).collect())
             }
@@ -350,7 +372,20 @@ impl Write {
 
     /// The filter, which doesn't match documents of versions that aren't known.
     fn take_filter(&mut self) -> Document {
-        migrations::known(mem::take(&mut self.filter), self.newest)
+        let filter = Arc::unwrap_or_clone(mem::take(&mut self.filter));
+        migrations::known(self.with_id(filter), self.newest)
+    }
+
+    /// The filter, with the `_id`.
+    pub(super) fn whole_filter(&self) -> Document {
+        self.with_id(Document::clone(&self.filter))
+    }
+
+    fn with_id(&self, filter: Document) -> Document {
+        match &self.id {
+            Some(id) => both(doc! { "_id": id }, filter),
+            None => filter,
+        }
     }
 }
 

@@ -28,8 +28,8 @@ pub(super) struct Selected {
 
 /// What a write selects, or `None` if it can't be part of a batch; see `super::writer`.
 pub(super) fn selected(write: &Write) -> Option<Selected> {
-    let UpdateModifications::Pipeline(_) = write.update else { return None };
-    let Conjuncts { id, fields, .. } = Conjuncts::of(&write.filter)?;
+    let UpdateModifications::Pipeline(_) = &*write.update else { return None };
+    let Conjuncts { id, fields, .. } = Conjuncts::of(write.id.as_deref(), &write.filter)?;
     Some(Selected { id: id.to_owned(), is_combinable: fields.is_empty() })
 }
 
@@ -39,7 +39,7 @@ pub(super) fn selected(write: &Write) -> Option<Selected> {
 pub(super) fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<RawDocumentBuf> {
     let (mut query, mut runs, mut derived) = (Document::new(), Vec::new(), None);
     for write in writes {
-        let UpdateModifications::Pipeline(stages) = &write.update else { return None };
+        let UpdateModifications::Pipeline(stages) = &*write.update else { return None };
         let stages = match stages.split_last() {
             Some((last, own)) if write.derives => {
                 derived = Some(last);
@@ -47,21 +47,41 @@ pub(super) fn element<'a>(writes: impl Iterator<Item = &'a Write>) -> Option<Raw
             }
             _ => stages,
         };
-        let Conjuncts { id, fields, conditions } = Conjuncts::of(&write.filter)?;
+        let Conjuncts { id, fields, conditions } =
+            Conjuncts::of(write.id.as_deref(), &write.filter)?;
         query.insert("_id", id);
-        if !fields.is_empty() {
-            let fields = fields.into_iter().map(|(key, value)| doc! { key: value.clone() });
-            query.insert("$and", fields.collect::<Vec<_>>());
-        }
+        restrict(&mut query, fields);
         append(&mut runs, Run { newest: write.newest, conditions, stages, merged: None });
     }
     encoded(query, runs, derived)
 }
 
-/// The statement of writes of several documents that are alike, each with the `_id` of its document and its key.
+/// The statement of one write that is made of each of these documents; see
+/// [`Guarded::of_each`](super::guarded::Guarded::of_each). It fails at the first document that refuses it.
+pub(super) fn element_of_each<'a>(
+    write: &Write,
+    ids: impl Iterator<Item = &'a str>,
+) -> Option<RawDocumentBuf> {
+    let UpdateModifications::Pipeline(stages) = &*write.update else { return None };
+    let Conjuncts { fields, conditions, .. } = Conjuncts::of(write.id.as_deref(), &write.filter)?;
+    let mut query = doc! { "_id": { "$in": ids.collect::<Vec<_>>() } };
+    restrict(&mut query, fields);
+    several(query, Run { newest: write.newest, conditions, stages, merged: None }.into_stages())
+}
+
+/// Adds fields to the filter of a statement.
+fn restrict(query: &mut Document, fields: Vec<(&str, &Bson)>) {
+    if !fields.is_empty() {
+        let fields = fields.into_iter().map(|(key, value)| doc! { key: value.clone() });
+        query.insert("$and", fields.collect::<Vec<_>>());
+    }
+}
+
+/// The statement of writes that are alike, each with the `_id` of its document and its key.
 pub(super) fn element_of_alike<'a>(
     alike: &Alike,
     newest: i32,
+    derived: Option<&Document>,
     writes: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Option<RawDocumentBuf> {
     let each = writes.map(|(id, key)| (Bson::from(id), Bson::from(key)));
@@ -69,12 +89,26 @@ pub(super) fn element_of_alike<'a>(
     // Writes of one flow often have one key, and follow each other.
     keys.dedup();
     let (guard, set) = (alike.of)(&keys);
-    let mut query = doc! { "_id": { "$in": ids } };
+    let (mut query, set) = (doc! { "_id": { "$in": ids } }, [doc! { "$set": set }]);
+    if alike.is_certain {
+        let guard = Bson::Document(guard);
+        let run = Run { newest, conditions: vec![&guard], stages: &set, merged: None };
+        let pipeline = run.into_stages().into_iter().chain(derived.map(Stage::Own)).collect();
+        return several(query, pipeline);
+    }
     query.extend(guard);
-    let statement = doc! {
-        "q": known(query, newest), "u": [{ "$set": set }], "multi": true, "hint": "_id_",
-    };
-    encode(&statement).ok()
+    several(known(query, newest), set.iter().map(Stage::Own).collect())
+}
+
+/// The last stage of a write, if it computes the derived field.
+pub(super) fn derived(write: &Write) -> Option<&Document> {
+    let UpdateModifications::Pipeline(stages) = &*write.update else { return None };
+    stages.last().filter(|_| write.derives)
+}
+
+/// The statement of a change of several documents.
+fn several(query: Document, pipeline: Vec<Stage<'_>>) -> Option<RawDocumentBuf> {
+    encode(&Statement { query, pipeline, upsert: None, multi: Some(true), hint: Some("_id_") }).ok()
 }
 
 /// The statement of these runs.
@@ -85,7 +119,7 @@ fn encoded(
 ) -> Option<RawDocumentBuf> {
     let mut pipeline: Vec<Stage<'_>> = runs.into_iter().flat_map(Run::into_stages).collect();
     pipeline.extend(derived.map(Stage::Own));
-    encode(&Statement { query, pipeline, upsert: true }).ok()
+    encode(&Statement { query, pipeline, upsert: Some(true), multi: None, hint: None }).ok()
 }
 
 /// Writes that follow each other in a statement and are checked by one stage.
@@ -153,7 +187,12 @@ struct Statement<'a> {
     query: Document,
     #[serde(rename = "u")]
     pipeline: Vec<Stage<'a>>,
-    upsert: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upsert: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    multi: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'static str>,
 }
 
 /// A stage of a statement.
@@ -204,8 +243,10 @@ pub(super) struct Conjuncts<'a> {
 }
 
 impl<'a> Conjuncts<'a> {
-    pub(super) fn of(filter: &'a Document) -> Option<Self> {
-        let (mut ids, mut conditions, mut fields) = (Vec::new(), Vec::new(), Vec::new());
+    /// Those of a filter, and of the `_id` that it may not have.
+    pub(super) fn of(id: Option<&'a str>, filter: &'a Document) -> Option<Self> {
+        let mut ids: Vec<&str> = id.into_iter().collect();
+        let (mut conditions, mut fields) = (Vec::new(), Vec::new());
         let mut filters = vec![filter];
         while let Some(filter) = filters.pop() {
             for (key, value) in filter {
@@ -327,21 +368,32 @@ mod tests {
             { "_id": "id" },
             { "$expr": { "$and": [&one, &two] } },
         ] };
-        let found = Conjuncts::of(&filter).expect("it can be part of a batch");
+        let found = Conjuncts::of(None, &filter).expect("it can be part of a batch");
         assert_eq!(found.conditions, [&Bson::from(one), &Bson::from(&two)]);
         let filter = doc! { "_id": "id", "$expr": &two };
-        let found = Conjuncts::of(&filter).expect("it can be part of a batch");
+        let found = Conjuncts::of(None, &filter).expect("it can be part of a batch");
         assert_eq!(found.conditions, [&Bson::from(two)]);
     }
+
+    #[test]
+    fn a_filter_without_the_id_can_be_part_of_a_batch_with_it() {
+        let filter = doc! { "$expr": { "$eq": ["$a", 1] } };
+        assert!(Conjuncts::of(None, &filter).is_none());
+        let found = Conjuncts::of(Some("id"), &filter).expect("it can be part of a batch");
+        assert_eq!(found.id, "id");
+        let other = doc! { "_id": "other" };
+        assert!(Conjuncts::of(Some("id"), &other).is_none(), "it selects nothing");
+    }
+
     #[test]
     fn writes_that_are_alike_are_one_statement() {
         let of = |keys: &[Bson]| {
             let set = doc! { "keys": { "$literal": keys.to_vec() } };
             (doc! { "marks.key": { "$in": keys.to_vec() } }, set)
         };
-        let alike = Alike { name: "alike", of, is_counted: false };
+        let alike = Alike { name: "alike", is_certain: false, of };
         let writes = [("one", "a"), ("two", "a"), ("one", "b")].into_iter();
-        let found = element_of_alike(&alike, 3, writes).expect("it is encoded");
+        let found = element_of_alike(&alike, 3, None, writes).expect("it is encoded");
         let expected = doc! {
             "q": {
                 "_id": { "$in": ["one", "two", "one"] },

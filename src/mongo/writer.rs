@@ -4,15 +4,17 @@
 //! field `v`, and has `$expr` only as a conjunct, and if its update is a pipeline. Any other write is sent by itself. A
 //! command has a number if one of its writes has; see [`Guarded::numbered`](super::guarded::Guarded::numbered).
 //!
-//! A single write is sent as `update`, or as `findAndModify` if its caller wants the document. Several writes are sent
-//! as one unordered `update`, each as a *statement*, an element of the command. MongoDB's reply counts the documents
-//! that matched, but doesn't tell which of the statements they belong to. So a statement fails if its condition doesn't
-//! hold, and the reply names the statements that failed:
+//! A single write whose caller wants the document is sent as `findAndModify`. Other writes are sent as one unordered
+//! `update`, each as a *statement*, an element of the command. MongoDB's reply counts the documents that matched, but
+//! doesn't tell which of the statements they belong to. So a statement fails if its condition doesn't hold, and the
+//! reply names the statements that failed:
 //!
 //! ```text
-//!   alone     {q: {_id, fields, $expr: conditions}, u: [{$set: change}]}
-//!   in batch  {q: {_id, fields}, u: [{$set: {_id: conditions and `v` exists ? _id : fail, change}}], upsert: true}
+//!   by itself    {q: {_id, fields, $expr: conditions}, u: [{$set: change}]}
+//!   a statement  {q: {_id, fields}, u: [{$set: {_id: conditions and `v` exists ? _id : fail, change}}], upsert: true}
 //! ```
+//!
+//! A filter of `_id` alone needs no query plan, so a single write is a statement too.
 //!
 //! If the filter matches no document, the upsert applies the pipeline to a new document that consists of `_id` and the
 //! values that the filter demands. The field `v`, which every stored document has, is missing there, so the first stage
@@ -30,11 +32,19 @@
 //! (`super::merging`). If one condition fails, none of the changes is applied, and each write is sent again as its own
 //! statement. After a command that was sent twice, `applied_if` decides each of the writes instead.
 //!
+//! A write that is made [of each](super::guarded::Guarded::of_each) of several documents is one statement, whose filter
+//! selects all of them. It fails at the first document that refuses it, and leaves out a document that isn't there. In both
+//! cases each of the writes is sent again as its own statement. Documents that other writes of the batch concern aren't part
+//! of it: their writes are combined instead.
+//!
 //! Writes of different documents that are [alike](super::guarded::Guarded::alike) are combined into one statement as well. Its
-//! filter selects all of their documents, and MongoDB parses it once. It doesn't tell which of the guards held, so each of the
-//! writes counts as applied. If the statement fails, each write is sent again as its own statement. So it is if fewer documents
-//! matched than there are writes, for writes that are [counted](super::guarded::Alike::is_counted). A command with a number has
-//! no such statement: MongoDB doesn't permit that.
+//! filter selects all of their documents, and MongoDB parses it once. Some of these statements fail in the same way. The others
+//! don't tell which of the guards held, so each of the writes counts as applied. If such a statement fails, each write is sent
+//! again as its own statement.
+//!
+//! A command with a number has no statement of several documents: MongoDB doesn't permit that.
+
+mod groups;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -46,16 +56,17 @@ use std::{
 use mongodb::bson::{Document, RawDocumentBuf};
 use tracing::Span;
 
+use self::groups::{Group, combined, documents, leaves_out, statement};
 use super::{
     batcher::{Batcher, Item, Source},
     driver::{DUPLICATE_KEY, Raw},
     faults::FailedWrite,
-    guarded::{Alike, Outcome, Sends, Write},
+    guarded::{Outcome, Sends, Write},
     observe::{self, SharedCommand},
     raw_writes::update,
     scheduling::is_unhurried,
     shared_writes::{MAX_BYTES, WriteBatchers},
-    statement::{REFUSED, Selected, element, element_of_alike, selected},
+    statement::{REFUSED, Selected, selected},
     write_command::Reply,
 };
 use crate::{
@@ -70,8 +81,6 @@ use crate::{
 const UPDATE: &str = "update";
 /// Command of a write that is sent by itself and returns the document.
 const FIND_AND_MODIFY: &str = "findAndModify";
-/// Maximum number of writes that are combined into one statement.
-const MAX_COMBINED: usize = 32;
 /// The server's error code for a failed conversion.
 const CONVERSION_FAILURE: i32 = 241;
 
@@ -148,6 +157,11 @@ pub(super) struct QueuedWrite {
 }
 
 impl QueuedWrite {
+    /// Whether it is sent as a statement if it is alone. The reply to a statement has no document, and its command no number.
+    fn is_statement(&self) -> bool {
+        !self.wants_after && !self.write.is_numbered
+    }
+
     /// Sends the write by itself.
     async fn send(self) -> Sent {
         let shared = SharedCommand::now(1);
@@ -161,71 +175,6 @@ impl QueuedWrite {
     }
 }
 
-/// Writes that are one statement of a batch.
-type Group = Vec<Item<Writer>>;
-
-/// What writes that are combined into one statement have in common.
-#[derive(PartialEq, Eq, Hash)]
-enum Common {
-    /// The `_id` of their document.
-    Document(String),
-    /// The name of what they are alike in.
-    Alike(&'static str),
-}
-
-/// Groups the writes that are combined into one statement.
-fn combined(batch: Vec<Item<Writer>>) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::with_capacity(batch.len());
-    let mut open: HashMap<Common, usize> = HashMap::new();
-    let is_numbered = batch.iter().any(|item| item.value.write.is_numbered);
-    for mut item in batch {
-        let QueuedWrite { write, selected, .. } = &mut item.value;
-        if is_numbered {
-            write.alike = None;
-        }
-        let common = match &write.alike {
-            Some((alike, _)) => Some(Common::Alike(alike.name)),
-            None => selected.is_combinable.then(|| Common::Document(selected.id.clone())),
-        };
-        let last = common.as_ref().and_then(|common| open.get(common)).copied();
-        match last.and_then(|position| groups.get_mut(position)) {
-            Some(group) if group.len() < MAX_COMBINED => group.push(item),
-            _ => {
-                if let Some(common) = common {
-                    open.insert(common, groups.len());
-                }
-                groups.push(vec![item]);
-            }
-        }
-    }
-    groups
-}
-
-/// What the writes of a group are alike in, if they are of several documents.
-fn alike(group: &[Item<Writer>]) -> Option<&'static Alike> {
-    match group {
-        [first, _, ..] => first.value.write.alike.as_ref().map(|(alike, _)| *alike),
-        _ => None,
-    }
-}
-
-/// Whether the writes of a group are of several documents, and all of these have to match.
-fn is_counted(group: &[Item<Writer>]) -> bool {
-    alike(group).is_some_and(|alike| alike.is_counted)
-}
-
-/// The statement of a group, or `None` if it can't be part of a command with others.
-fn statement(group: &[Item<Writer>]) -> Option<RawDocumentBuf> {
-    let (Some(alike), [first, ..]) = (alike(group), group) else {
-        return element(group.iter().map(|item| &item.value.write));
-    };
-    let writes = group.iter().filter_map(|item| {
-        let (_, key) = item.value.write.alike.as_ref()?;
-        Some((&*item.value.selected.id, &**key))
-    });
-    element_of_alike(alike, first.value.write.newest, writes)
-}
-
 impl Source for Writer {
     type Value = QueuedWrite;
     type Answer = Sent;
@@ -236,7 +185,7 @@ impl Source for Writer {
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
         let mut alone = batch;
-        if alone.len() > 1 {
+        if alone.len() > 1 || alone.iter().all(|item| item.value.is_statement()) {
             let failed = self.send_all(combined(alone)).await;
             let (several, single): (Vec<_>, Vec<_>) =
                 failed.into_iter().partition(|group| group.len() > 1);
@@ -283,15 +232,19 @@ impl Writer {
 
     /// Sends the statements in one command; see [`Self::send_all`].
     async fn send(&self, part: Vec<(Group, RawDocumentBuf)>) -> Vec<Group> {
-        let count = part.iter().map(|(group, _)| group.len()).sum::<usize>();
-        if count < 2 {
+        let items = || part.iter().flat_map(|(group, _)| group);
+        let count = items().count();
+        if count == 0 {
+            return Vec::new();
+        }
+        if count > 1 {
+            self.statements.observe_count(count);
+        } else if !items().all(|item| item.value.is_statement()) {
             return part.into_iter().map(|(group, _)| group).collect();
         }
-        self.statements.observe_count(count);
         let shared = SharedCommand::now(count);
-        let items = part.iter().flat_map(|(group, _)| group);
-        let limit = items.clone().map(|item| item.value.write.limit()).min().unwrap_or_default();
-        let is_numbered = items.clone().any(|item| item.value.write.is_numbered);
+        let limit = items().map(|item| item.value.write.limit()).min().unwrap_or_default();
+        let is_numbered = items().any(|item| item.value.write.is_numbered);
         let (groups, elements): (Vec<_>, Vec<_>) = part.into_iter().unzip();
         let numbered = is_numbered.then(|| filters(&groups));
         // Callers decide by the outcome.
@@ -301,8 +254,7 @@ impl Writer {
         let (mut failed, mut uncertain) = (Vec::new(), Vec::new());
         for (position, group) in groups.into_iter().enumerate() {
             let outcome = match &mut outcomes {
-                Ok(outcomes) if outcomes.is_short && is_counted(&group) => None,
-                Ok(outcomes) => outcomes.take(position),
+                Ok(outcomes) => outcomes.take(position, &group),
                 Err(Error::Unavailable(source)) => {
                     Some(Fate::Known(Outcome::Unknown(Error::unavailable(source.to_string()))))
                 }
@@ -338,7 +290,7 @@ impl Writer {
 /// Filters of the documents that the groups change.
 fn filters(groups: &[Group]) -> Vec<Document> {
     let first = groups.iter().filter_map(|group| group.first());
-    first.map(|item| item.value.write.filter.clone()).collect()
+    first.map(|item| item.value.write.whole_filter()).collect()
 }
 
 /// Answers the caller of a write of a shared command.
@@ -369,37 +321,48 @@ enum Fate {
 struct Outcomes {
     /// The statements that weren't applied, by position.
     failed: HashMap<usize, FailedWrite>,
+    /// Whether a statement has left out a document that isn't there. The reply doesn't tell which one.
+    lacks_document: bool,
     /// The error after which the command was sent again: a statement that failed may have been applied before.
     uncertain: Option<String>,
-    /// Whether the statements for several documents matched fewer than they have writes.
-    is_short: bool,
     sends: Sends,
 }
 
 impl Outcomes {
     /// Reads the reply to a batch of the statements of these groups.
     fn of(reply: &Reply, groups: &[Group]) -> Result<Self, Error> {
-        let failed = reply.failed()?;
-        // A statement for several documents matches any number of them.
-        let is_single =
-            |position: &usize| groups.get(*position).is_some_and(|all| alike(all).is_none());
-        let single = (0..groups.len()).filter(is_single).count();
-        let answered =
-            reply.matched()? + failed.iter().filter(|one| is_single(&one.position)).count();
-        let is_complete =
-            if single == groups.len() { answered == single } else { answered >= single };
-        if reply.upserted() > 0 || !is_complete {
+        let failed = reply.failed()?.into_iter().map(|failed| (failed.position, failed));
+        let failed: HashMap<usize, FailedWrite> = failed.collect();
+        // The documents of the statements that didn't fail. Of a statement that failed, MongoDB counts none.
+        let (mut all, mut shared, mut is_exact) = (0, 0, true);
+        for (position, group) in groups.iter().enumerate() {
+            match documents(group) {
+                // It matches any number of them.
+                None => is_exact = false,
+                Some(count) if !failed.contains_key(&position) => {
+                    all += count;
+                    shared += if leaves_out(group) { count } else { 0 };
+                }
+                Some(_) => {}
+            }
+        }
+        let matched = reply.matched()?;
+        let is_complete = if is_exact { matched == all } else { matched >= all };
+        let lacks_document = !is_complete && (all - shared..all).contains(&matched);
+        if reply.upserted() > 0 || !(is_complete || lacks_document) {
             return Err(Error::unavailable("the reply doesn't account for every statement"));
         }
-        let failed = failed.into_iter().map(|failed| (failed.position, failed)).collect();
         let uncertain = reply.uncertainty().map(|first| format!("{first:?}"));
-        let several = groups.iter().filter(|all| alike(all).is_some()).map(Vec::len).sum::<usize>();
-        Ok(Self { failed, uncertain, is_short: answered < single + several, sends: reply.sends() })
+        Ok(Self { failed, lacks_document, uncertain, sends: reply.sends() })
     }
 
-    /// The fate of a statement, or `None` if it has to be sent by itself.
-    fn take(&mut self, position: usize) -> Option<Fate> {
+    /// The fate of the statement of a group, or `None` if each of its writes has to be sent by itself.
+    fn take(&mut self, position: usize, group: &[Item<Writer>]) -> Option<Fate> {
         let Some(FailedWrite { code, text, error, .. }) = self.failed.remove(&position) else {
+            if self.lacks_document && leaves_out(group) {
+                let first = self.uncertain.clone()?;
+                return Some(Fate::Uncertain(Error::unavailable(first)));
+            }
             return Some(Fate::Known(Outcome::Applied(After::Unread(self.sends))));
         };
         if let Some(first) = &self.uncertain {

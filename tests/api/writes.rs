@@ -1,6 +1,7 @@
 //! Guarded writes that share commands: each has the outcome that it has by itself.
 
 mod alike;
+mod each;
 mod fates;
 mod reference;
 mod shared;

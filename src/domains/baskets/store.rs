@@ -6,7 +6,7 @@ use super::{Basket, State, Terms};
 use crate::{
     flow::Bounds,
     graphql::prelude::*,
-    mongo::{migrations::Upgrade, prelude::*},
+    mongo::{guarded::Alike, migrations::Upgrade, prelude::*},
 };
 
 /// Number of baskets that one command of the sweep reads.
@@ -124,7 +124,8 @@ pub fn modified<B: Basket>(app: &App, guard: Document, set: Document) -> Guarded
 
 /// Guard: the basket is active and its owner is as it was read.
 pub fn active_as_read(basket: &impl Basket) -> Document {
-    doc! { "_id": basket.id(), "state": State::Active, "owner": basket.owner() }
+    let as_read = all(vec![equals("state", Some(State::Active)), equals("owner", basket.owner())]);
+    both(doc! { "_id": basket.id() }, as_read)
 }
 
 /// ACTIVE → CANCELLING.
@@ -205,11 +206,24 @@ pub fn is_decided_by<B: Basket>(basket: &B, checkout: &B::Checkout) -> Document 
 /// PAID → COMPLETE, after everything that the checkout owed was applied. The payment token goes, because nothing is authorised with
 /// it any more. An order has its own copy, for pieces that are added.
 pub fn complete<B: Basket>(app: &App, id: &str, checkout: Terms<'_>) -> Guarded<B> {
-    let guard = match checkout.tag {
-        Some(tag) => doc! { "_id": id, "state": B::DECIDED, "checkout.tag": tag },
-        None => of_checkout(id, checkout, State::Paid),
+    let Some(tag) = checkout.tag else {
+        return modified(app, of_checkout(id, checkout, State::Paid), completed());
     };
-    modified(app, guard, doc! { "state": State::Complete, "checkout.payment.token": "$$REMOVE" })
+    let alike =
+        const { &Alike { name: "completing baskets", is_certain: true, of: completing::<B> } };
+    let (guard, set) = completing::<B>(&[tag.into()]);
+    let guard = both(doc! { "_id": id }, doc! { "$expr": guard });
+    baskets(app).set(guard, set).alike(alike, tag)
+}
+
+/// The completion of the baskets that were decided under these tags, by checkouts without a claim.
+fn completing<B: Basket>(tags: &[Bson]) -> (Document, Document) {
+    let is_of_tag = doc! { "$in": ["$checkout.tag", literal(tags.to_vec())] };
+    (doc! { "$and": [equals("state", Some(B::DECIDED)), is_of_tag] }, now(completed()))
+}
+
+fn completed() -> Document {
+    doc! { "state": State::Complete, "checkout.payment.token": "$$REMOVE" }
 }
 
 /// PENDING → VOIDING: the abort. The checkout can't be paid any more.

@@ -56,6 +56,23 @@ document! {
         of("owner_modified", "owner state -modifiedAt -_id", "owner", "myCart"),
     }
 
+    /// The part of a cart that the sweep of reservations reads. Only an active cart has the arrays.
+    pub(super) struct SweptCart {
+        pub id as "_id": String,
+        pub state: CartState,
+        /// See [`CartDocument::lines`].
+        #[serde(default)]
+        pub lines: Vec<CartLine>,
+        /// See [`CartDocument::ops`].
+        #[serde(default)]
+        pub ops: Vec<OpRecord>,
+        /// See [`CartDocument::outbox`].
+        #[serde(default)]
+        pub outbox: Vec<Return>,
+        /// See [`CartDocument::modified_at`].
+        pub modified_at: DateTime,
+    } in CartDocument;
+
     /// When a cart reserves stock for its lines.
     #[derive(Enum)]
     pub enum CartPolicy {

@@ -2,7 +2,7 @@
 
 use super::{
     MAX_LINES, MAX_QUANTITY,
-    documents::{CartDocument, CartLine, CartState},
+    documents::{CartDocument, CartLine, CartState, SweptCart},
     quotes::CartQuote,
     vouchers::AppliedVoucher,
 };
@@ -20,6 +20,18 @@ pub(super) fn bounds(app: &App) -> Bounds {
 /// Calls `each` for every cart, for the invariants.
 pub async fn for_each(app: &App, each: impl FnMut(CartDocument)) -> Result<()> {
     carts(app).for_each(each).await
+}
+
+/// The carts with these ids, for the sweep of reservations. Most of them are complete.
+pub(super) async fn list_swept(app: &App, ids: &[&str]) -> Result<Vec<SweptCart>> {
+    let is_active = doc! { "$eq": ["$state", stored(&CartState::Active)] };
+    let if_active = |field: &str| choose(is_active.clone(), format!("${field}"), "$$REMOVE");
+    let mut projection = doc! { "state": 1, "modifiedAt": 1 };
+    for field in ["lines", "ops", "outbox"] {
+        projection.insert(field, if_active(field));
+    }
+    let list = List { projection: Some(projection), ..List::of_ids(ids) };
+    app.collection().list(list).await
 }
 
 /// Sets `owner` on an active cart that has none.
@@ -43,11 +55,12 @@ pub(super) async fn remove_closed(app: &App, read: &CartDocument) -> Result<bool
 
 /// Guard: nothing is still to be returned, and the voucher, the quote and the lines are as they were read.
 pub(super) fn as_read(cart: &CartDocument) -> Document {
-    let mut guard = lines_as_read(cart);
-    guard.insert("outbox", doc! { "$size": 0 });
-    guard.insert("voucher.code", voucher_of(cart));
-    guard.insert("quote.id", quote_of(cart));
-    guard
+    let rest = all(vec![
+        doc! { "$eq": ["$outbox", []] },
+        equals("voucher.code", voucher_of(cart)),
+        equals("quote.id", quote_of(cart)),
+    ]);
+    both(lines_as_read(cart), rest)
 }
 
 /// Guard: the lines are as they were read, with all of their fields.
@@ -95,8 +108,7 @@ pub(super) fn set_voucher(cart: &CartDocument, voucher: Option<&AppliedVoucher>)
 
 /// Another value of this field, or none, guarded by the lines and the voucher as they were read.
 fn set_part(cart: &CartDocument, field: &str, value: Option<Bson>) -> Change {
-    let mut guard = lines_as_read(cart);
-    guard.insert("voucher.code", voucher_of(cart));
+    let guard = both(lines_as_read(cart), all(vec![equals("voucher.code", voucher_of(cart))]));
     let value = value.map_or_else(|| "$$REMOVE".into(), literal);
     modify(cart, guard, doc! { field: value })
 }
@@ -159,19 +171,9 @@ pub(super) fn has_as_read(line: &CartLine) -> Condition {
     has_element("lines", [is("sku", sku), is("quantity", *quantity), is("held", *reserved)])
 }
 
-/// Guard: the cart is active and its owner is as it was read.
-fn active_as_read(cart: &CartDocument) -> Document {
-    let owner = match &cart.owner {
-        Some(owner) => is("owner", owner),
-        None => is_absent("owner"),
-    };
-    // Beside a filter with other conditions than `_id`, MongoDB would have to plan the query.
-    all(vec![is("state", CartState::Active).expression(), owner.expression()])
-}
-
 /// A change of an active cart.
 pub(super) fn modify(cart: &CartDocument, guard: Document, set: Document) -> Change {
-    Change::new(&cart.id, both(active_as_read(cart), guard), baskets::now(set))
+    Change::new(&cart.id, both(baskets::active_as_read(cart), guard), baskets::now(set))
 }
 
 /// Changes of an active cart, one after the other. `sets` are the fields of each.
@@ -181,5 +183,5 @@ pub(super) fn modify_in_turn(
 ) -> Change {
     let first = baskets::now(sets.next().unwrap_or_default());
     let then = sets.map(|set| doc! { "$set": set });
-    Change::new(&cart.id, active_as_read(cart), first).then(then)
+    Change::new(&cart.id, baskets::active_as_read(cart), first).then(then)
 }

@@ -29,12 +29,16 @@
 //! sweep returns them. A cart that was removed by hand commits nothing either. The reason of its removal is unknown, so
 //! its reservations are returned only after `reservation_seconds`.
 
-use std::{collections::HashSet, mem, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    mem,
+    time::Duration,
+};
 
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::CartDocument,
+    documents::{CartDocument, SweptCart},
     order_of_holder,
     store::{self, carts},
     vouchers,
@@ -42,13 +46,12 @@ use super::{
 use crate::{
     app::App,
     domains::{
-        baskets::{self, Basket as _, State},
+        baskets::{self, State},
         inventory::{Mark, Reservation, SweptStock, operations as inventory},
     },
     error::Result,
     flow::{Pages, Sweep},
     join::join_all,
-    mongo::collection::List,
 };
 
 /// Number of carts that one command reads.
@@ -111,7 +114,7 @@ async fn reconcile(
     while let Some(batch) = batches.pop() {
         let ids: HashSet<&str> = batch.iter().map(|(_, _, entry)| &*entry.holder).collect();
         let ids: Vec<&str> = ids.into_iter().collect();
-        let found = match carts(app).list(List::of_ids(&ids)).await {
+        let found = match store::list_swept(app, &ids).await {
             Ok(found) => found,
             // One of the carts can't be read.
             Err(error) if batch.len() > 1 && !error.is_retryable() => {
@@ -125,17 +128,30 @@ async fn reconcile(
                 continue;
             }
         };
-        // Side by side, so that the writes of one SKU are combined: every checkout leaves an entry.
-        let reconciled = batch.iter().map(|&(_, sku, entry)| {
+        // Every checkout leaves an entry. One write removes those of a SKU.
+        let (mut over, mut others) = (BTreeMap::<_, Vec<String>>::new(), Vec::new());
+        for &(number, sku, entry) in batch {
             let cart = found.iter().find(|cart| cart.id == entry.holder);
             let reconciliation = Reconciliation { app, sku, entry, unchanged_before };
-            async move { reconciliation.with(cart, vanished).await }
+            if reconciliation.is_over(cart) {
+                over.entry((number, sku)).or_default().push(entry.holder.clone());
+            } else {
+                others.push((number, reconciliation, cart));
+            }
+        }
+        let forgotten = over.into_iter().map(|((number, sku), holders)| async move {
+            let forgotten = inventory::forget_ended(app, sku, holders, unchanged_before).await;
+            (number, forgotten.map(|()| false))
         });
-        let done = join_all(reconciled).await;
-        for ((number, ..), done) in batch.iter().zip(done) {
+        // Side by side, so that the writes of one SKU are combined.
+        let reconciled = others.into_iter().map(|(number, reconciliation, cart)| async move {
+            (number, reconciliation.with(cart, vanished).await)
+        });
+        let (forgotten, reconciled) = tokio::join!(join_all(forgotten), join_all(reconciled));
+        for (number, done) in forgotten.into_iter().chain(reconciled) {
             // The first error stays.
-            let before = mem::replace(&mut returned[*number], Ok(false));
-            returned[*number] = before.and_then(|before| done.map(|done| before || done));
+            let before = mem::replace(&mut returned[number], Ok(false));
+            returned[number] = before.and_then(|before| done.map(|done| before || done));
         }
     }
     returned
@@ -152,16 +168,25 @@ struct Reconciliation<'a> {
 }
 
 impl Reconciliation<'_> {
+    /// Whether neither the entry nor its cart has changed for long enough.
+    fn is_unchanged(&self, cart: &SweptCart) -> bool {
+        cart.modified_at < self.unchanged_before && self.entry.at < self.unchanged_before
+    }
+
+    /// Whether the entry is empty, and its cart commits nothing any more. Its marks are too old to be repeated.
+    fn is_over(&self, cart: Option<&SweptCart>) -> bool {
+        let is_over =
+            |cart: &SweptCart| State::from(cart.state).is_final() && self.is_unchanged(cart);
+        self.entry.quantity == 0 && cart.is_some_and(is_over)
+    }
+
     /// Reconciles the entry with its cart. `vanished` is the same limit as `unchanged_before` for an entry without a cart.
-    async fn with(&self, cart: Option<&CartDocument>, vanished: DateTime) -> Result<bool> {
-        let at = self.entry.at;
+    async fn with(&self, cart: Option<&SweptCart>, vanished: DateTime) -> Result<bool> {
         match cart {
             // Nothing can be committed on a removed cart, but the reason of its removal is unknown.
-            None if at < vanished => self.with_ended().await,
-            Some(cart)
-                if cart.modified_at < self.unchanged_before && at < self.unchanged_before =>
-            {
-                match cart.state() {
+            None if self.entry.at < vanished => self.with_ended().await,
+            Some(cart) if self.is_unchanged(cart) => {
+                match State::from(cart.state) {
                     State::Active if cart.outbox.iter().all(|due| due.sku != self.sku) => {
                         self.with_active(cart).await
                     }
@@ -175,7 +200,7 @@ impl Reconciliation<'_> {
     }
 
     /// Returns what an active cart's entry holds beyond the line: it was reserved and never committed.
-    async fn with_active(&self, cart: &CartDocument) -> Result<bool> {
+    async fn with_active(&self, cart: &SweptCart) -> Result<bool> {
         let Self { app, sku, entry, .. } = *self;
         let line = cart.lines.iter().find(|line| line.sku == sku);
         let surplus = entry.quantity - line.map_or(0, |line| line.reserved);
@@ -204,7 +229,7 @@ impl Reconciliation<'_> {
 
     /// Aborts, on the cart, every tag that wasn't committed when the cart was read. Returns `false` if one was
     /// committed meanwhile: what was read is outdated then.
-    async fn abort_reserves(&self, cart: &CartDocument) -> Result<bool> {
+    async fn abort_reserves(&self, cart: &SweptCart) -> Result<bool> {
         let bounds = store::bounds(self.app);
         for Mark { tag, .. } in &self.entry.reserve_marks {
             let is_known = cart.ops.iter().any(|record| record.tag == *tag);

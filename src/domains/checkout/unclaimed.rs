@@ -45,7 +45,7 @@ use crate::{
     error::Result,
     flow::{Decider as _, Op, Step},
     graphql::refusals::Stop,
-    mongo::guarded::Sends,
+    mongo::{guarded::Sends, unhurried},
 };
 
 impl<S: Sale> Run<'_, S> {
@@ -108,10 +108,12 @@ impl<S: Sale> Run<'_, S> {
         if carries_on {
             let (own, attempt) = (app.clone(), *attempt);
             let (basket, checkout) = (basket.clone(), checkout.clone());
-            app.in_background(S::FINISHING, async move {
+            let finish = async move {
                 let run = Run::<S>::of(&own, &basket, &checkout, &attempt);
                 Run { took, ..run }.finish(recorded).await
-            });
+            };
+            // Nobody waits for it: its writes are sent with those of other checkouts.
+            app.in_background(S::FINISHING, unhurried(finish));
         }
         match placed {
             Some(placed) => Ok(placed),

@@ -15,6 +15,9 @@ pub(super) const LARGEST: i64 = 1_000_000_000_000_000_000;
 /// Maximum number of unfinished transfers of one account.
 pub(super) const MAX_PENDING: usize = 1_000;
 
+/// Number of a transfer's first claim.
+pub(super) const FIRST: i64 = 1;
+
 document! {
     /// One account.
     pub struct AccountDocument {

@@ -1,13 +1,13 @@
 //! MongoDB access of accounts and transfers. The guarded writes are values: the caller sends them.
 
 use super::documents::{
-    AccountDocument, AccountKind, AccountState, HOLDS_AT, LARGEST, MAX_PENDING, SweptAccount,
-    SweptTransfer, TransferDocument, TransferKind, TransferReason, TransferState, TransferStep,
-    least_balance,
+    AccountDocument, AccountKind, AccountState, FIRST, HOLDS_AT, LARGEST, MAX_PENDING,
+    SweptAccount, SweptTransfer, TransferDocument, TransferKind, TransferReason, TransferState,
+    TransferStep, least_balance,
 };
 use crate::{
     graphql::prelude::*,
-    mongo::{batched, prelude::*},
+    mongo::{batched, guarded::Alike, prelude::*},
 };
 
 /// The payment of a checkout without a claim.
@@ -215,8 +215,19 @@ pub(super) fn derive_holds_at(app: &App, id: &str) -> Guarded<AccountDocument> {
 
 /// Removes the mark of a credited transfer.
 pub(super) fn retire(app: &App, account: &str, transfer: &str) -> Guarded<AccountDocument> {
-    let set = doc! { "pending": without("$pending", "id", transfer) };
-    accounts(app).change(Change::ruled(account, [(is_marked(transfer), ())], set))
+    static RETIRING: Alike = Alike { name: "retiring marks", is_certain: true, of: retiring };
+    let key = format!("{account} {transfer}");
+    let (guard, set) = retiring(&[key.as_str().into()]);
+    let guard = both(doc! { "_id": account }, doc! { "$expr": guard });
+    accounts(app).set(guard, set).alike(&RETIRING, &key)
+}
+
+/// The removal of marks. Each key names the account and the transfer: the other account of a payment keeps its mark.
+fn retiring(marks: &[Bson]) -> (Document, Document) {
+    let is_one =
+        doc! { "$in": [{ "$concat": ["$_id", " ", "$$this.id"] }, literal(marks.to_vec())] };
+    let has_one = doc! { "$anyElementTrue": [map("$pending", is_one.clone())] };
+    (has_one, doc! { "pending": filter("$pending", not(is_one)) })
 }
 
 /// The transfer has a mark on the account.
@@ -313,10 +324,13 @@ pub(super) async fn step(
         after.accounts = claimed.unpaid_accounts();
         set.insert("accounts", literal(after.accounts.clone()));
     }
-    let step = transfers(app).set(as_read(claimed), set);
+    let step = || transfers(app).set(as_read(claimed), set);
     let is_held = match to {
-        TransferState::Authorised | TransferState::Committed => step.within(attempt).held().await?,
-        _ => step.held().await?,
+        TransferState::Authorised | TransferState::Committed => {
+            step().within(attempt).held().await?
+        }
+        TransferState::Done if claimed.fence == FIRST => end(app, &claimed.id).held().await?,
+        _ => step().held().await?,
     };
     if !is_held {
         return Ok(None);
@@ -324,6 +338,20 @@ pub(super) async fn step(
     (after.state, after.reason) = (to, reason.or(after.reason));
     after.history.push(TransferStep { state: to, at: at.into() });
     Ok(Some(after))
+}
+
+/// The last step of a transfer under its first claim, which shares a statement with those of others.
+fn end(app: &App, id: &str) -> Guarded<TransferDocument> {
+    static ENDING: Alike = Alike { name: "ending transfers", is_certain: true, of: ending };
+    let (guard, set) = ending(&[id.into()]);
+    transfers(app).set(both(doc! { "_id": id }, doc! { "$expr": guard }), set).alike(&ENDING, id)
+}
+
+/// The last step of transfers under their first claims. It is the same for all.
+fn ending(_transfers: &[Bson]) -> (Document, Document) {
+    let is_credited = equals("state", Some(stored(&TransferState::Credited)));
+    let guard = doc! { "$and": [is_credited, equals("fence", Some(FIRST))] };
+    (guard, step_to(TransferState::Done, None, "$$NOW".into()))
 }
 
 /// Cancels a transfer that isn't committed, whoever holds the claim. With `by`, only one that this subject
@@ -350,7 +378,9 @@ pub(super) async fn for_each<T: Stored>(app: &App, each: impl FnMut(T)) -> Resul
 
 /// Guard: state and fence are as they were read.
 fn as_read(read: &TransferDocument) -> Document {
-    doc! { "_id": &read.id, "state": stored(&read.state), "fence": read.fence }
+    let as_read =
+        all(vec![equals("state", Some(stored(&read.state))), equals("fence", Some(read.fence))]);
+    both(doc! { "_id": &read.id }, as_read)
 }
 
 /// The fields of a transfer that reaches this state at the time `at`, an expression.

@@ -3,7 +3,7 @@
 use docgate::{
     error::Error,
     mongo::{
-        Collection, Outcome,
+        Collection, Outcome, Version,
         expression::{filter, literal, not},
         guarded::{Alike, Guarded},
     },
@@ -13,8 +13,7 @@ use mongodb::bson::{Bson, Document, doc};
 use super::{Tally, together, with_tallies};
 use crate::support::Gateway;
 
-static UNMARKING: Alike = Alike { name: "unmarking", of: unmarking, is_counted: false };
-static COUNTED: Alike = Alike { name: "counted unmarking", of: unmarking, is_counted: true };
+static UNMARKING: Alike = Alike { name: "unmarking", is_certain: false, of: unmarking };
 
 /// Removes these marks from the documents that have them, and counts one for each.
 fn unmarking(marks: &[Bson]) -> (Document, Document) {
@@ -27,19 +26,10 @@ fn unmarking(marks: &[Bson]) -> (Document, Document) {
 }
 
 fn unmark(tallies: &Collection<Tally>, id: &str, mark: &str) -> Guarded<Tally> {
-    unmark_as(&UNMARKING, tallies, id, mark)
-}
-
-fn unmark_as(
-    alike: &'static Alike,
-    tallies: &Collection<Tally>,
-    id: &str,
-    mark: &str,
-) -> Guarded<Tally> {
     let (guard, set) = unmarking(&[mark.into()]);
     let mut filter = doc! { "_id": id };
     filter.extend(guard);
-    tallies.set(filter, set).alike(alike, mark)
+    tallies.set(filter, set).alike(&UNMARKING, mark)
 }
 
 /// Removes the mark of each of these tallies while commands are held. The first one also loses another mark, and one isn't
@@ -107,26 +97,42 @@ async fn a_document_that_cant_be_changed_spoils_only_its_own_write() {
     assert_eq!(all, [(3, 0), (2, 0), (2, 0), (2, 0), (2, 1), (1, 1)]);
 }
 
-/// Without a write that is refused, all share the statement and are applied. With one, none can be told apart from it.
+static TAKING: Alike = Alike { name: "taking", is_certain: true, of: taking };
+
+/// Takes one from the documents that have one and none of these marks, and marks them.
+fn taking(marks: &[Bson]) -> (Document, Document) {
+    let known = doc! { "$setIntersection": ["$marks", literal(marks.to_vec())] };
+    let set = doc! {
+        "count": { "$subtract": ["$count", 1_i64] },
+        "marks": { "$concatArrays": ["$marks", literal(marks.to_vec())] },
+    };
+    (doc! { "$and": [{ "$gt": ["$count", 0] }, { "$eq": [known, []] }] }, set)
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn counted_writes_that_are_alike_dont_hide_a_refused_one() {
-    for refused in [None, Some("missing"), Some("t5")] {
+async fn writes_that_are_alike_and_certain_are_refused_each_by_itself() {
+    for lacking in [None, Some("empty"), Some("missing")] {
         let gateway = Gateway::behind_proxy(|_| {}).await;
-        let tallies = with_marks(&gateway).await;
-        gateway.proxy.as_ref().expect("a proxy").heal();
-        let gone = unmark(&tallies, "t5", "first").done().await;
-        assert!(matches!(gone, Outcome::Applied(())), "{gone:?}");
-        let ids = ["t0", "t1", "t2", "t3", "t4"].into_iter().chain(refused);
-        let writes = ids.map(|id| unmark_as(&COUNTED, &tallies, id, "first")).collect();
-        for outcome in together(&gateway, &tallies, writes, None).await {
+        let tallies = with_tallies(&gateway, "t", &[3; 4]).await;
+        let empty = Tally { id: "empty".into(), count: 0, marks: Vec::new(), v: Version };
+        assert!(tallies.insert_many(vec![empty]).await.expect("inserted").is_empty());
+        let take = |id: &str| {
+            let (guard, set) = taking(&["a".into()]);
+            tallies.set(doc! { "_id": id, "$expr": guard }, set).alike(&TAKING, "a")
+        };
+        let mut writes: Vec<_> = ["t0", "t1", "t2", "t3"].into_iter().map(take).collect();
+        writes.extend(lacking.map(take));
+        let outcomes = together(&gateway, &tallies, writes, None).await;
+        for (number, outcome) in outcomes.iter().enumerate() {
             let is_told = match outcome {
-                Outcome::Applied(()) => refused.is_none(),
-                Outcome::Refused => refused.is_some(),
+                Outcome::Applied(()) => number < 4,
+                // Those that were changed before the one that lacks something are refused when they are sent again.
+                Outcome::Refused => lacking.is_some(),
                 Outcome::Unknown(_) => false,
             };
-            assert!(is_told, "{refused:?}: {outcome:?}");
+            assert!(is_told, "{lacking:?} {number}: {outcome:?}");
         }
-        let all = found(&tallies, &["t0", "t1", "t2", "t3", "t4", "t5"]).await;
-        assert_eq!(all, [(2, 1), (2, 0), (2, 0), (2, 0), (2, 0), (2, 0)]);
+        let all = found(&tallies, &["t0", "t1", "t2", "t3", "empty"]).await;
+        assert_eq!(all, [(2, 2), (2, 2), (2, 2), (2, 2), (0, 0)], "{lacking:?}");
     }
 }

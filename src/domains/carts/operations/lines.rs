@@ -18,7 +18,7 @@
 //! | apply on the stock | enough is reserved; the tag isn't marked; deadline | a repeat or the sweep applies without effect, and settles |
 //! | settle on the cart | the entry is in the outbox | the change is made |
 
-use std::{iter, sync::Arc};
+use std::{future::ready, iter, sync::Arc};
 
 use mongodb::bson::Document;
 
@@ -50,9 +50,9 @@ use crate::{
 /// Adds pieces of a product to the cart.
 pub async fn add_cart_line(cx: Cx<'_>, input: AddCartLineInput) -> Changed<AddCartLineResult> {
     let input = &input.checked()?;
-    let op = &addition(cx, input);
-    change(cx, &input.cart_id, op, |call| async move {
-        let ready = call.add(input).await?;
+    let (op, offer) = (&addition(cx, input), || catalog::offer(cx.app, &input.sku));
+    change_beside(cx, &input.cart_id, op, offer, |call, offer| async move {
+        let ready = call.add(input, offer?).await?;
         Ok(call.commit(ready).await?)
     })
     .await
@@ -108,8 +108,29 @@ where
     S: Future<Output = Result<Step<CartDocument>, Stop<U>>>,
     U: From<NotFound> + From<CartNotActive> + From<Conflict>,
 {
-    let (step, read) = (&step, || begin(cx, id));
-    decide(read, |attempt: Attempt, cart: CartDocument| async move {
+    change_beside(cx, id, op, || ready(()), |call, ()| step(call)).await
+}
+
+/// Like [`change`], with a read `beside` that of the cart.
+async fn change_beside<'a, U, S, B>(
+    cx: Cx<'a>,
+    id: &str,
+    op: &'a Op,
+    beside: impl Fn() -> B,
+    step: impl Fn(Call<'a>, B::Output) -> S,
+) -> Changed<U>
+where
+    B: Future,
+    S: Future<Output = Result<Step<CartDocument>, Stop<U>>>,
+    U: From<NotFound> + From<CartNotActive> + From<Conflict>,
+{
+    let (step, beside) = (&step, &beside);
+    let read = || async move {
+        let (began, other) = tokio::join!(begin::<CartDocument, U>(cx, id), beside());
+        let (attempt, cart) = began?;
+        Ok((attempt, (cart, other)))
+    };
+    decide(read, |attempt: Attempt, (cart, other): (CartDocument, B::Output)| async move {
         if op.is_committed(&cart.ops)? {
             // The earlier call may have been interrupted before it returned stock.
             cart.carry_out_outbox(&cx, &attempt).await?;
@@ -119,7 +140,7 @@ where
             return Err(CartNotActive::new(cart.state).into());
         }
         store::bounds(&cx).demand_room(&cart.ops, &attempt, CartDocument::TOO_MANY)?;
-        step(Call { cx, op, attempt, cart: cart.into() }).await
+        step(Call { cx, op, attempt, cart: cart.into() }, other).await
     })
     .await
 }
@@ -191,13 +212,13 @@ impl Call<'_> {
         Ok(Step::or_again(carts(cx).commit(this_try, change, nothing).await?))
     }
 
-    /// Reserves the pieces of an addition.
+    /// Reserves the pieces of an addition, of which the product was read.
     pub(super) async fn add(
         &self,
         input: &Checked<AddCartLineInput>,
+        offer: Option<Offer>,
     ) -> Result<Ready, Stop<AddCartLineResult>> {
-        let Self { cx, op, cart, .. } = self;
-        let offer = catalog::offer(cx, &input.sku).await?;
+        let Self { op, cart, .. } = self;
         let (line, quantity) = (new_line(offer, cart, input)?, i64::from(input.quantity));
         let tag = op.tag(&cart.ops);
         let reserved = self.reserve(&line, quantity, &tag).await?;

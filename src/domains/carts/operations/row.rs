@@ -26,6 +26,7 @@ use super::{
 use crate::{
     domains::{
         baskets::{Basket as _, may_use},
+        catalog::operations::{self as catalog, Offer},
         inventory::operations as inventory,
     },
     graphql::{declared::Checked, prelude::*},
@@ -73,8 +74,16 @@ impl LineChange {
         cart == other_cart && sku != other_sku && self.op.id != other.op.id
     }
 
-    /// Reserves what the change needs. `None` if its op is committed already.
-    async fn prepare(&self, call: &Call<'_>) -> Prepared {
+    /// Reads the product of an addition.
+    async fn offer(&self, app: &App) -> Result<Option<Offer>> {
+        match &self.input {
+            LineInput::Add(input) => catalog::offer(app, &input.sku).await,
+            LineInput::Set(_) => Ok(None),
+        }
+    }
+
+    /// Reserves what the change needs. `None` if its op is committed already. `offer` is what was read of its product.
+    async fn prepare(&self, call: &Call<'_>, offer: Result<Option<Offer>>) -> Prepared {
         if self.op.is_committed(&call.cart.ops)? {
             return Ok(None);
         }
@@ -82,7 +91,7 @@ impl LineChange {
             return Err(CartNotActive::new(call.cart.state).into());
         }
         match &self.input {
-            LineInput::Add(input) => call.add(input).await,
+            LineInput::Add(input) => call.add(input, offer?).await,
             LineInput::Set(input) => call.set(input).await,
         }
         .map(Some)
@@ -101,10 +110,15 @@ pub async fn change_lines(
     shows_time: bool,
 ) -> Option<Vec<Verdict>> {
     let (id, _) = changes.first()?.subject();
-    let read = || cx.begin_with::<CartDocument>(id);
-    let verdicts = decide(read, |attempt: Attempt, cart: Option<CartDocument>| async move {
+    let read = || async move {
+        let offers = batched(join_all(changes.iter().map(|change| change.offer(cx.app))));
+        let (began, offers) = tokio::join!(cx.begin_with::<CartDocument>(id), offers);
+        let (attempt, cart) = began?;
+        Ok((attempt, (cart, offers)))
+    };
+    let verdicts = decide(read, |attempt: Attempt, (cart, offers): Read| async move {
         if let Some(cart) = cart.filter(|cart| may_use(cart, cx.requester)) {
-            return change_all(cx, cart, attempt, changes, shows_time).await;
+            return change_all(cx, (cart, offers), attempt, changes, shows_time).await;
         }
         let missing = |_: &LineChange| Err(NotFound::of(NodeKind::CART, id).into());
         Ok(Step::Done(Some(changes.iter().map(missing).collect())))
@@ -114,13 +128,16 @@ pub async fn change_lines(
         .unwrap_or_else(|error| Some(changes.iter().map(|_| Err(same(&error).into())).collect()))
 }
 
+/// What is read: the cart, and side by side the products of the changes.
+type Read = (Option<CartDocument>, Vec<Result<Option<Offer>>>);
+
 /// What [`LineChange::prepare`] returns.
 type Prepared = Result<Option<Ready>, Stop<AddCartLineResult>>;
 
 /// Tries the changes on the cart as it was read.
 async fn change_all(
     cx: Cx<'_>,
-    cart: CartDocument,
+    (cart, offers): (CartDocument, Vec<Result<Option<Offer>>>),
     attempt: Attempt,
     changes: &[LineChange],
     shows_time: bool,
@@ -129,9 +146,9 @@ async fn change_all(
         return Ok(Step::Done(None));
     }
     let cart = Arc::new(cart);
-    let prepared = batched(join_all(changes.iter().map(|change| {
+    let prepared = batched(join_all(changes.iter().zip(offers).map(|(change, offer)| {
         let call = Call { cx, op: &change.op, attempt, cart: Arc::clone(&cart) };
-        async move { change.prepare(&call).await }
+        async move { change.prepare(&call, offer).await }
     })));
     let prepared = prepared.await;
     let ready = changes.iter().zip(&prepared).filter_map(|(change, prepared)| {

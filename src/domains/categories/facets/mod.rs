@@ -55,7 +55,7 @@ pub async fn total(app: &App, path: &str, is_with_below: bool) -> Result<Option<
 
 /// Follows the changes of products.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    counted::follow::<FacetsDocument>(app, sweep, "facets of products").await;
+    counted::follow::<FacetsDocument>(app, sweep, "facets of products", DateTime::MAX).await;
 }
 
 /// Counts what became dirty.

@@ -67,12 +67,13 @@ impl Difference {
 }
 
 /// The settling of comments with documents of their own.
-static SETTLED: Alike = Alike { name: "settled comments", of: settled, is_counted: true };
+static SETTLED: Alike = Alike { name: "settled comments", is_certain: true, of: settled };
 
 /// The guard of comments with these tags in their outboxes, and the fields that empty them.
 fn settled(tags: &[Bson]) -> (Document, Document) {
-    let owing = doc! { "due.tag": { "$in": tags.to_vec() }, "sealed": { "$ne": true } };
-    (owing, doc! { "due": "$$REMOVE", "settledAt": "$$NOW" })
+    let is_owing = doc! { "$in": ["$due.tag", literal(tags.to_vec())] };
+    let guard = doc! { "$and": [is_owing, not(equals("sealed", Some(true)))] };
+    (guard, doc! { "due": "$$REMOVE", "settledAt": "$$NOW" })
 }
 
 impl CommentStore<'_> {

@@ -70,7 +70,7 @@ pub(in super::super) fn give(
 /// Gives the part of a committed move of gold alone. Gifts of several moves share a statement: what each of them gives is in
 /// its mark. Whether the mark was there makes no difference, as a mark is removed only by what it promises.
 pub(in super::super) fn give_gold(app: &App, part: &Part) -> Guarded<CharacterDocument> {
-    static GIFTS: Alike = Alike { name: "gifts of gold", of: gifts_of_gold, is_counted: false };
+    static GIFTS: Alike = Alike { name: "gifts of gold", is_certain: false, of: gifts_of_gold };
     let change = give(&part.found.holder(), &part.mark, None, part.extent());
     characters(app).change(change).alike(&GIFTS, &part.mark.attempt)
 }

@@ -14,12 +14,13 @@ pub use low::low_stock;
 pub use receipts::{Booked, receive_stock, write_off_stock};
 pub(super) use receipts::{MAX, Refused, book};
 
-use std::{mem, ops::Range, sync::Mutex, time::Duration};
+use std::{collections::BTreeMap, mem, ops::Range, sync::Mutex, time::Duration};
 
 use mongodb::bson::DateTime;
 
 pub use super::store::{
-    Destination, for_each, forget_each, release, retire, retire_restock, return_surplus,
+    Destination, for_each, forget_each, forget_ended, release, retire, retire_restock,
+    return_surplus,
 };
 use super::{
     documents::{Reservation, StockDocument, SweptStock},
@@ -29,7 +30,7 @@ use crate::{
     app::App,
     domains::catalog,
     error::Error,
-    flow::{Attempt, Verdict},
+    flow::{Attempt, Change, Verdict},
     graphql::input,
     join::join_all,
     locks::lock,
@@ -147,10 +148,9 @@ impl Holder<'_> {
         lines: &[(&str, i64)],
         cap: u32,
     ) -> Result<Option<Sends>, Error> {
-        let reserving = |(sku, quantity): &(&str, i64)| {
-            store::reserving(sku, self.name, self.tag, *quantity, cap)
-        };
-        stocks(self.app).change_each(lines.iter().map(reserving), self.attempt).await
+        let reserving =
+            |sku: &str, quantity| store::reserving_first(sku, self.name, self.tag, quantity, cap);
+        stocks(self.app).change_each(of_lines(lines, reserving), self.attempt).await
     }
 
     /// The available quantity, if it is less than `quantity` and nothing is reserved under the tag.
@@ -181,10 +181,9 @@ impl Holder<'_> {
     /// first command applied everything and no copy of it is still on its way.
     pub async fn sell_each(&self, lines: &[(&str, i64)]) -> Result<Sends, Error> {
         let to = Destination::Sold;
-        let applying = |(sku, quantity): &(&str, i64)| {
-            store::applying(sku, self.name, self.tag, *quantity, to)
-        };
-        let changes = lines.iter().map(applying);
+        let applying =
+            |sku: &str, quantity| store::applying(sku, self.name, self.tag, quantity, to);
+        let changes = of_lines(lines, applying);
         if let Ok(Some(sends)) = stocks(self.app).change_each(changes, self.attempt).await {
             return Ok(sends);
         }
@@ -223,6 +222,21 @@ impl Holder<'_> {
             marks.any(|mark| mark.tag == self.tag)
         })
     }
+}
+
+/// Changes of the stock of lines. Lines of one quantity are one change.
+fn of_lines<R>(
+    lines: &[(&str, i64)],
+    change: impl Fn(&str, i64) -> Change<R>,
+) -> impl Iterator<Item = Change<R>> {
+    let mut skus: BTreeMap<i64, Vec<&str>> = BTreeMap::new();
+    for &(sku, quantity) in lines {
+        skus.entry(quantity).or_default().push(sku);
+    }
+    skus.into_iter().filter_map(move |(quantity, skus)| {
+        let (first, others) = skus.split_first()?;
+        Some(change(first, quantity).also_of(others.iter().copied()))
+    })
 }
 
 /// Stock documents in which there may be something to sweep since a time in this range, those that have waited longest

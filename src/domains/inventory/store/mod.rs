@@ -2,9 +2,11 @@
 
 mod reservations;
 
-pub use reservations::{Destination, forget_each, release, retire, retire_restock, return_surplus};
+pub use reservations::{
+    Destination, forget_each, forget_ended, release, retire, retire_restock, return_surplus,
+};
 pub(super) use reservations::{
-    NotApplied, NotReserved, applying, forget_empty, reserving, restocking,
+    NotApplied, NotReserved, applying, forget_empty, reserving, reserving_first, restocking,
 };
 
 use std::ops::Range;

@@ -7,10 +7,10 @@
 //! - The insert of an order sets its mark in the same write. So does each commit that changes the counts: a change of
 //!   the state, a line that is removed or added again, and the removal of the order. Every commit raises the revision
 //!   of the order, which is the guard of the removal of the mark.
-//! - The change of an order touches all its products.
-//! - A product is counted once it has been dirty for `bought_together_seconds`. A count reads the newest
-//!   [`store::WINDOW`] orders of it and its variants. It keeps the [`store::OTHERS`] most frequent other products that
-//!   are in two orders or more.
+//! - The change of an order touches all its products. Changes are followed once the oldest one has waited for
+//!   `bought_together_seconds`. So a product that is in many orders is marked and counted once for all of them.
+//! - A count reads the newest [`store::WINDOW`] orders of a product and its variants. It keeps the [`store::OTHERS`] most
+//!   frequent other products that are in two orders or more.
 //!
 //! An order counts while it is `PLACED`, for the lines that have pieces. So a cancelled order doesn't count, and the
 //! cancellation takes it back. A return lowers the lines, so a line that came back wholly doesn't count either.
@@ -59,17 +59,18 @@ pub async fn bought_together(app: &App, sku: &str, first: i32) -> Result<Vec<Sto
     Ok(shown)
 }
 
-/// Follows the changes of orders.
+/// Follows the changes of orders, once the oldest one has waited for long enough.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    counted::follow::<TogetherDocument>(app, sweep, "orders that count for products").await;
+    let pause = Duration::from_secs(app.config().bought_together_seconds);
+    // A change at the very time is followed too.
+    let due = DateTime::from_millis(sweep.earlier(pause).timestamp_millis().saturating_add(1));
+    let what = "orders that count for products";
+    counted::follow::<TogetherDocument>(app, sweep, what, due).await;
 }
 
-/// Counts what has been dirty for long enough.
+/// Counts what is dirty.
 pub(super) async fn recount(app: &App, sweep: &mut Sweep) {
-    let pause = Duration::from_secs(app.config().bought_together_seconds);
-    // What became dirty at the very time is counted too.
-    let before = sweep.earlier(pause).timestamp_millis().saturating_add(1);
-    counted::recount::<TogetherDocument>(app, sweep, DateTime::from_millis(before)).await;
+    counted::recount::<TogetherDocument>(app, sweep, DateTime::MAX).await;
 }
 
 impl Counts for TogetherDocument {

@@ -37,7 +37,7 @@ pub(super) async fn list_ordered(app: &App) -> Result<BTreeSet<String>> {
 }
 
 impl Marked for CountedOrder {
-    const LISTED: usize = 200;
+    const LISTED: usize = 1_000;
     const MARK: (&'static str, &'static str) = ("recount.at", "recount");
 
     fn fields() -> Document {

@@ -41,7 +41,8 @@ pub(in super::super) fn as_read(booking: &BookingDocument) -> Document {
     let tags: Vec<&str> = booking.holds.iter().map(|hold| hold.tag.as_str()).collect();
     let mut all = vec![doc! { "$eq": ["$holds.tag", literal(tags)] }];
     all.extend(booking.holds.iter().map(|hold| doc! { "$lt": ["$$NOW", hold.starts_at] }));
-    doc! { "outbox": { "$size": 0 }, "$expr": { "$and": all } }
+    all.push(doc! { "$eq": ["$outbox", []] });
+    doc! { "$expr": { "$and": all } }
 }
 
 /// Fields of a booking that was cancelled or has expired: it is removed later.

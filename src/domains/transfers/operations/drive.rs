@@ -3,7 +3,7 @@
 
 use super::super::{
     documents::{
-        AccountDocument, AccountKind, TransferDocument, TransferKind, TransferReason,
+        AccountDocument, AccountKind, FIRST, TransferDocument, TransferKind, TransferReason,
         TransferState, TransferStep, is_world,
     },
     store::{self, NotMoved},
@@ -63,7 +63,7 @@ impl Driver<'_> {
             holder: None,
             input: op.input.clone(),
             worker: format!("{} {}", self.app.name(), self.app.ids().random()),
-            fence: 1,
+            fence: FIRST,
             deadline: self.attempt.deadline(),
             at: now,
             history: vec![TransferStep { state, at: now.into() }],

@@ -6,7 +6,7 @@ use std::{
     any::{Any, TypeId},
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -19,6 +19,7 @@ use crate::{
     config::Config,
     error::Error,
     flow::{Attempt, Bounds, OPS_CAP},
+    locks::lock,
     metrics::Metrics,
     mongo::{
         Collection, Counters, Loader, Placement, Stored, migrations::SchemaVersionDocument,
@@ -170,7 +171,7 @@ impl App {
 
     /// The value of this type that all requests of this process share. It is created at its first use.
     pub fn shared<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
-        let mut all = self.inner.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.inner.shared);
         let value = all.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
         Arc::clone(value).downcast().unwrap_or_default()
     }

@@ -7,7 +7,7 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -17,6 +17,7 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use tokio::time::timeout;
 
 use super::received_bytes::ReceivedBytes;
+use crate::locks::lock;
 
 /// Maximum number of bytes that are drained.
 const MAX: usize = 256 << 10;
@@ -52,7 +53,7 @@ impl UnreadBody {
     }
 
     fn rest(&self) -> MutexGuard<'_, Option<Incoming>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

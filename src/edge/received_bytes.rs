@@ -4,7 +4,7 @@
 //! hyper and the WebSocket library have their own read buffers. The fill level of such a buffer is the bytes read from
 //! the TCP stream minus the bytes handed out. Within a request the buffer is filled again only if it is empty.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use axum::{extract::Request, http::request::Parts};
 
@@ -12,6 +12,7 @@ use super::{
     server::Peer,
     shares::{Client, LimitReached, Permit},
 };
+use crate::locks::lock;
 
 /// Bytes that each connection may hold without being counted: the size of one read of hyper. It is enough for
 /// most requests.
@@ -148,7 +149,7 @@ impl ReceivedBytes {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
     mem,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering::AcqRel},
     },
     task::{Context, Poll, Wake, Waker},
@@ -20,6 +20,7 @@ use futures_util::{Stream, StreamExt, task::AtomicWaker};
 use tokio::{runtime::Handle, task::yield_now};
 
 use super::shares::Client;
+use crate::locks::lock;
 
 /// Number of wake-ups in a round.
 const ROUND: usize = 32;
@@ -96,7 +97,7 @@ impl Rounds {
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<Client, Own>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -143,7 +144,7 @@ impl Round {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

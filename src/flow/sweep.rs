@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -12,6 +12,7 @@ use mongodb::bson::DateTime;
 use super::{Attempt, Bounds, earlier};
 use crate::{
     error::Error,
+    locks::lock,
     mongo::{
         expression::count,
         swept::{SweptPage, Unreadable},
@@ -87,11 +88,11 @@ impl<T> Default for Noted<T> {
 impl<T> Noted<T> {
     /// Returns where the list goes on, and forgets it.
     fn take(&self, list: &str) -> Option<T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(list)
+        lock(&self.0).remove(list)
     }
 
     fn note(&self, list: String, place: T) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(list, place);
+        lock(&self.0).insert(list, place);
     }
 }
 

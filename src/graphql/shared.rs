@@ -3,7 +3,7 @@
 
 use std::{
     borrow::Cow,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use async_graphql::{
@@ -11,6 +11,8 @@ use async_graphql::{
     registry::Registry, size::Budget,
 };
 use bytes::Bytes;
+
+use crate::locks::lock;
 
 /// Identifies what an operation selects below its root fields. It is part of a subscription's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +54,7 @@ impl<T> Shared<T> {
     }
 
     fn texts(&self) -> MutexGuard<'_, Vec<Text>> {
-        self.0.texts.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.texts)
     }
 
     fn find(&self, shape: Shape, key: &Name) -> Option<Bytes> {

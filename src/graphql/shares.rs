@@ -8,13 +8,13 @@ use std::{
     collections::{HashMap, hash_map::Entry},
     hash::{BuildHasher, RandomState},
     net::{IpAddr, Ipv6Addr},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::requester::Requester;
-use crate::error::Error;
+use crate::{error::Error, locks::lock};
 
 /// The unit of rates and shares: a subject, or without a token the network of the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -132,7 +132,7 @@ impl Shares {
     }
 
     fn usage(&self) -> MutexGuard<'_, Usage> {
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.usage)
     }
 }
 
@@ -274,7 +274,7 @@ impl Turns {
     }
 
     fn by_client(&self) -> MutexGuard<'_, HashMap<Client, Arc<Semaphore>>> {
-        self.by_client.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.by_client)
     }
 }
 

@@ -4,14 +4,14 @@
 use std::{
     collections::HashMap,
     hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
 use futures_util::FutureExt;
 use tokio::{sync::watch, time::sleep};
 
-use crate::app::App;
+use crate::{app::App, locks::lock};
 
 /// The keys that have subscribers in this gateway, each with its value. A gateway has one of these per key type and
 /// value type, so `V` is a type of the room's own.
@@ -68,7 +68,7 @@ where
 
 impl<K, V> Watched<K, V> {
     fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<watch::Sender<V>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -7,9 +7,11 @@
 use std::{
     mem,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll, Waker},
 };
+
+use crate::locks::lock;
 
 /// Creates a channel for one answer.
 pub(super) fn channel<A>() -> (Sender<A>, Receiver<A>) {
@@ -100,7 +102,7 @@ impl<A> Slot<A> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<A>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -18,7 +18,7 @@ use std::{
     collections::VecDeque,
     mem,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
@@ -33,7 +33,7 @@ use super::{
     queue::Queue,
     scheduling::{Fill, fills_in_poll, is_limited},
 };
-use crate::{error::Error, traces::ItemSpan};
+use crate::{error::Error, locks::lock, traces::ItemSpan};
 
 /// Number of items of the second queue that justifies a command.
 const LATE_BATCH: usize = 64;
@@ -281,7 +281,7 @@ impl<S: Source> Batcher<S> {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue<Item<S>>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queue)
     }
 
     async fn answer(&self, mut batch: Vec<Item<S>>) {

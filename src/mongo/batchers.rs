@@ -3,14 +3,17 @@
 use std::{
     collections::HashMap,
     hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, Weak},
     time::Duration,
 };
 
 use tokio::time::interval;
 
 use super::batcher::{Batcher, Source};
-use crate::metrics::{database::Batches, histogram::Histogram};
+use crate::{
+    locks::lock,
+    metrics::{database::Batches, histogram::Histogram},
+};
 
 /// Interval of the check for items that have waited too long. If no command was sent between two checks, the
 /// queue is overdue, because the command in flight may never end. An item waits for at most two intervals.
@@ -48,7 +51,7 @@ impl<K: Eq + Hash, S: Source> Batchers<K, S> {
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<Batcher<S>>>> {
-        self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.by_key)
     }
 }
 

@@ -6,7 +6,7 @@
 //! only makes deadlines shorter. A new primary's clock can differ by the skew, as between two reads of the clock.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
@@ -26,6 +26,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    locks::lock,
     metrics::{Metrics, database::Command},
     traces::{self, ItemSpan},
 };
@@ -110,7 +111,7 @@ impl Clock {
     }
 
     fn last(&self) -> MutexGuard<'_, Last> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.last)
     }
 
     pub(super) fn send_overdue(&self) {

@@ -6,7 +6,7 @@
 //! commands aren't reused. <https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md>
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
@@ -20,6 +20,7 @@ use mongodb::{
 };
 
 use super::numbered::NumberedSessions;
+use crate::locks::lock;
 
 /// Sessions for the commands of one client.
 pub(super) struct Sessions {
@@ -105,6 +106,6 @@ impl Sessions {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<(ClientSession, Instant)>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle)
     }
 }

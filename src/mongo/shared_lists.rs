@@ -12,7 +12,7 @@ use std::{
     collections::HashMap,
     iter, mem,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
@@ -32,6 +32,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    locks::lock,
     metrics::database::Batches,
     traces::{self, ItemSpan},
 };
@@ -178,7 +179,7 @@ impl SharedLists {
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<Key, Reading>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.all)
     }
 }
 

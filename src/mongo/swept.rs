@@ -3,14 +3,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
 use mongodb::bson::{Bson, DateTime, RawBsonRef, RawDocument, RawDocumentBuf};
 
 use super::{Stored, driver::stored_id};
-use crate::error::Error;
+use crate::{error::Error, locks::lock};
 
 /// Time for which a gateway doesn't log again that a document can't be decoded.
 const PAUSE: Duration = Duration::from_secs(3_600);
@@ -96,7 +96,7 @@ impl Logged {
     }
 
     fn is_new(&self, document: String) -> bool {
-        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged = lock(&self.0);
         let is_recent = |since: &Instant| since.elapsed() < PAUSE;
         if logged.get(&document).is_some_and(is_recent) {
             return false;

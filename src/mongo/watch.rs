@@ -10,7 +10,7 @@ use std::{
     borrow::Cow,
     collections::HashMap,
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -29,7 +29,7 @@ use super::{
     Stored,
     placement::{Group, Placement},
 };
-use crate::metrics::database::Streams;
+use crate::{locks::lock, metrics::database::Streams};
 
 /// Pause before a broken stream is opened again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -277,7 +277,7 @@ impl Hub {
     }
 
     fn streams(&self) -> MutexGuard<'_, HashMap<Source, Watched>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.streams)
     }
 }
 

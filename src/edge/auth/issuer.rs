@@ -15,6 +15,7 @@ use super::{configured::KeyError, key_set::KeySet};
 use crate::{
     app::App,
     domains::outside::{cause, whole},
+    locks::lock,
 };
 
 /// Time limit of one fetch.
@@ -195,7 +196,7 @@ impl Source {
     }
 
     fn refreshes(&self) -> MutexGuard<'_, Refreshes> {
-        self.refreshes.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.refreshes)
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
     collections::HashMap,
     mem,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -35,6 +35,7 @@ use crate::{
         shares::{Client, LimitReached, Permit, Shares},
     },
     error::Error,
+    locks::lock,
 };
 
 pub(in crate::edge) use requests::routes;
@@ -191,7 +192,7 @@ impl Reservations {
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<String, Reservation>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.held)
     }
 }
 

@@ -1,11 +1,6 @@
 //! The end of flows with a decision: by the attempt that decided, by a repeat, or by the sweep.
 
-use std::{
-    marker::PhantomData,
-    mem,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{marker::PhantomData, mem, sync::Mutex, time::Duration};
 
 use mongodb::bson::{DateTime, Document, doc};
 use tokio::time::sleep;
@@ -14,6 +9,7 @@ use super::{Decided, Next, Statements};
 use crate::{
     error::Error,
     flow::{Attempt, Sweep, later},
+    locks::lock,
     mongo::{expression::millis, guarded::Guarded},
 };
 
@@ -63,7 +59,7 @@ impl<D> Lot<D> {
     /// Adds the decision of the attempt that made it. Returns the time after which the caller has to [settle](settle_lot) the
     /// lot, or `None` if another caller does it.
     pub fn add(&self, next: &Next) -> Option<Duration> {
-        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ids = lock(&self.ids);
         ids.push(next.id.clone());
         match ids.len() {
             1 => Some(LOT_WAIT),
@@ -73,7 +69,7 @@ impl<D> Lot<D> {
     }
 
     fn take(&self) -> Vec<String> {
-        mem::take(&mut self.ids.lock().unwrap_or_else(PoisonError::into_inner))
+        mem::take(&mut lock(&self.ids))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::{
     collections::HashMap,
     hash::Hash,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -54,7 +54,7 @@ where
 
     /// Subscribes to a key. The first subscriber also gets what the task needs.
     fn join(self: Arc<Self>, key: K) -> (watch::Receiver<V>, Option<Watching<K, V>>) {
-        let mut all = self.all();
+        let mut all = lock(&self.0);
         if let Some(value) = all.get(&key) {
             return (value.subscribe(), None);
         }
@@ -63,12 +63,6 @@ where
         all.insert(key.clone(), Arc::clone(&value));
         drop(all);
         (receiver, Some(Watching { watched: self, key, value }))
-    }
-}
-
-impl<K, V> Watched<K, V> {
-    fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<watch::Sender<V>>>> {
-        lock(&self.0)
     }
 }
 
@@ -96,7 +90,7 @@ impl<K: Eq + Hash, V> Watching<K, V> {
     /// Whether the key has subscribers. If not, it is removed under the same lock, so that no subscriber joins a task that
     /// ends.
     fn has_subscribers(&self) -> bool {
-        let mut all = self.watched.all();
+        let mut all = lock(&self.watched.0);
         let has_subscribers = self.value.receiver_count() > 0;
         if !has_subscribers {
             all.remove(&self.key);
@@ -107,7 +101,7 @@ impl<K: Eq + Hash, V> Watching<K, V> {
 
 impl<K: Eq + Hash, V> Drop for Watching<K, V> {
     fn drop(&mut self) {
-        let mut all = self.watched.all();
+        let mut all = lock(&self.watched.0);
         // After its removal, a new subscriber may have started another task for the key.
         if all.get(&self.key).is_some_and(|value| Arc::ptr_eq(value, &self.value)) {
             all.remove(&self.key);

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, Weak},
+    sync::{Arc, Mutex, Weak},
     time::Duration,
 };
 
@@ -42,16 +42,12 @@ impl<K: Eq + Hash, S: Source> Batchers<K, S> {
             let source = source(self.metrics.batch_size(collection));
             Batcher::new(source, self.metrics.waiting(collection))
         };
-        Arc::clone(self.all().entry(key).or_insert_with(create))
+        Arc::clone(lock(&self.by_key).entry(key).or_insert_with(create))
     }
 
     /// Calls [`Batcher::send_overdue`] of each.
     pub(super) fn send_overdue(&self) {
-        self.all().values().for_each(Batcher::send_overdue);
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<Batcher<S>>>> {
-        lock(&self.by_key)
+        lock(&self.by_key).values().for_each(Batcher::send_overdue);
     }
 }
 

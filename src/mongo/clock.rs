@@ -6,7 +6,7 @@
 //! only makes deadlines shorter. A new primary's clock can differ by the skew, as between two reads of the clock.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -88,7 +88,7 @@ impl Clock {
     /// `Unavailable` if no time is remembered and none can be read.
     pub(super) async fn now(&self) -> Result<DateTime, Error> {
         let since = Instant::now();
-        if let Some(time) = self.last().time(since) {
+        if let Some(time) = lock(&self.last).time(since) {
             return Ok(time);
         }
         let span = ItemSpan::new(NO_COLLECTION, HELLO);
@@ -101,17 +101,13 @@ impl Clock {
 
     /// Returns a time that the primary's clock has reached, which can lie far behind it. `None` if no reply had the time yet.
     pub(super) fn reached(&self) -> Option<DateTime> {
-        self.last().reached(Instant::now())
+        lock(&self.last).reached(Instant::now())
     }
 
     /// Remembers a time from a reply that has just arrived, unless a fresh one is ahead of it.
     pub(super) fn observe(&self, time: DateTime) {
         let now = Instant::now();
-        self.last().observe(time, now);
-    }
-
-    fn last(&self) -> MutexGuard<'_, Last> {
-        lock(&self.last)
+        lock(&self.last).observe(time, now);
     }
 
     pub(super) fn send_overdue(&self) {

@@ -4,7 +4,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -29,13 +29,9 @@ struct Known {
 struct Months(Mutex<HashMap<Month, Known>>);
 
 impl Months {
-    fn all(&self) -> MutexGuard<'_, HashMap<Month, Known>> {
-        lock(&self.0)
-    }
-
     /// What is known of a month.
     fn of(&self, month: Month) -> Existing {
-        let mut all = self.all();
+        let mut all = lock(&self.0);
         all.retain(|_, known| known.since.elapsed() < FRESH);
         let new = || Known { since: Instant::now(), exists: Arc::default() };
         Arc::clone(&all.entry(month).or_insert_with(new).exists)

@@ -26,6 +26,7 @@ use std::{
 };
 
 use async_graphql::{ID, MaybeUndefined};
+use serde::Serialize;
 
 use super::{
     input as checks,
@@ -50,6 +51,12 @@ pub trait Input: Sized {
         self.check()?;
         Ok(Checked(self))
     }
+}
+
+/// An input with an idempotency key; [`input!`](crate::graphql::input) implements it.
+pub trait Keyed: Serialize {
+    /// The key.
+    fn idempotency_key(&self) -> Option<&ID>;
 }
 
 /// An input whose fields are valid and normalised.
@@ -230,6 +237,14 @@ pub fn unique<'a, T, K: Eq + Hash>(
 /// Declares inputs; see [`declared`](crate::graphql::declared). An input with `: Deserialize` can also stand in
 /// the lines of an import, where unknown fields are refused.
 macro_rules! input {
+    (keyed $name:ident idempotency_key) => {
+        impl $crate::graphql::declared::Keyed for $name {
+            fn idempotency_key(&self) -> Option<&async_graphql::ID> {
+                self.idempotency_key.as_ref()
+            }
+        }
+    };
+    (keyed $name:ident $other:ident) => {};
     (checks $name:ident { $( $field:ident $(where $check:expr)?, )* }) => {
         impl $crate::graphql::declared::Input for $name {
             fn check(&mut self) -> Result<(), $crate::graphql::refusals::Unusable> {
@@ -258,6 +273,7 @@ macro_rules! input {
         }
 
         $crate::graphql::declared::input! { checks $name { $( $field $(where $check)?, )* } }
+        $( $crate::graphql::declared::input! { keyed $name $field } )*
     )+};
 }
 

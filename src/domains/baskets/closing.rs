@@ -35,7 +35,8 @@ where
         let reason = "takes a signed-in caller; without a token leave it out";
         return Err(InvalidInput::new("idempotencyKey", reason).into());
     }
-    let op = cx.op(&[owner.as_deref().unwrap_or_default(), mutation], idempotency_key, &());
+    let scope = [owner.as_deref().unwrap_or_default(), mutation];
+    let op = cx.ids().op(&scope, idempotency_key.map(|key| key.as_str()), &());
     let attempt = cx.begin().await?;
     let basket = make(op.id, owner, attempt.now());
     if baskets(&cx).insert_ref(&basket).await.decided()?.is_some() {

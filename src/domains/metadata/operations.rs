@@ -21,7 +21,7 @@ pub async fn set_metadata(
         return Err(Error::Forbidden(role.name()).into());
     }
     // The next version is derived from this one and the input, so it identifies a repeat.
-    let digest = cx.op(&["setMetadata"], None, &*input).input;
+    let digest = Op::digest(&*input);
     let id = owner.id();
     let version = input.version.as_ref().map(|version| version.as_str());
     let next = match version {

@@ -53,7 +53,7 @@ pub async fn create_person(
     input: CreatePersonInput,
 ) -> Result<PersonDocument, Stop<CreatePersonResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "createPerson"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createPerson"], &input);
     let CreatePersonInput { name, address, .. } = input.into_inner();
     let address = address.map(PersonAddress::from);
     let person = fresh(op.id.clone(), name, address, op.input.clone());

@@ -41,8 +41,7 @@ pub async fn launch_campaign(
     input: LaunchCampaignInput,
 ) -> Result<CampaignDocument, Stop<LaunchCampaignResult>> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let scope = [subject, "launchCampaign"];
-    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[subject, "launchCampaign"], input);
     let read = || async move { Ok(campaigns(&cx).begin_with(cx.bounds(), &op.id).await?) };
     decide(read, |attempt: Attempt, found: Option<CampaignDocument>| async move {
         let Some(campaign) = found else {

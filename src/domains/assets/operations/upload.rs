@@ -34,8 +34,7 @@ pub async fn upload_asset(
     incoming: Incoming,
 ) -> Changed<UploadAssetResult> {
     let input = input.checked()?;
-    let scope = [cx.requester.subject()?, "uploadAsset"];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[cx.requester.subject()?, "uploadAsset"], &input);
     if input.idempotency_key.is_some() {
         // If the first call was applied, a repeat returns its result, whatever became of the parent.
         let found = store::assets(&cx).get_settled(&op.id).await?;
@@ -54,8 +53,7 @@ pub async fn replace_asset(
     incoming: Incoming,
 ) -> Changed<ReplaceAssetResult> {
     let input = input.checked()?;
-    let scope = [cx.requester.subject()?, "replaceAsset"];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[cx.requester.subject()?, "replaceAsset"], &input);
     let expected = input.version.clone().map_or(Expected::Any, |read| Expected::Version(read.0));
     replace(cx, &input.asset_id, &expected, &op, input.idempotency_key.is_some(), incoming).await
 }

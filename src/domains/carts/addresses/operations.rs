@@ -17,7 +17,7 @@ pub async fn save_address(
     input: SaveAddressInput,
 ) -> Result<AddressBookDocument, Stop<SaveAddressResult>> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let op = &cx.op(&[subject, "saveAddress"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[subject, "saveAddress"], input);
     let read = || async { Ok(cx.begin_with::<AddressBookDocument>(subject).await?) };
     decide(read, |attempt: Attempt, book: Option<AddressBookDocument>| async move {
         let Some(book) = book else {
@@ -47,7 +47,7 @@ pub async fn remove_address(
     input: RemoveAddressInput,
 ) -> Result<AddressBookDocument, Stop<RemoveAddressResult>> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let op = &cx.op(&[subject, "removeAddress"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[subject, "removeAddress"], input);
     let missing = || NotFound::new("address", input.label.as_str());
     let read = || async {
         let (attempt, book) = cx.begin_with::<AddressBookDocument>(subject).await?;

@@ -76,7 +76,7 @@ pub async fn remove_cart_line(
     input: RemoveCartLineInput,
 ) -> Changed<RemoveCartLineResult> {
     let input = &input.checked()?;
-    let op = &cx.op(&[&input.cart_id, "removeCartLine"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[&input.cart_id, "removeCartLine"], input);
     change(cx, &input.cart_id, op, |call| async move {
         let line = call.line(&input.sku)?;
         Ok(call.commit(call.with_quantity(line, 0, 0)).await?)
@@ -86,13 +86,12 @@ pub async fn remove_cart_line(
 
 /// The op of an addition.
 pub(super) fn addition(cx: Cx<'_>, input: &Checked<AddCartLineInput>) -> Op {
-    cx.op(&[&input.cart_id, "addCartLine"], input.idempotency_key.as_ref(), &**input)
+    cx.op(&[&input.cart_id, "addCartLine"], input)
 }
 
 /// The op of a change of a quantity.
 pub(super) fn setting(cx: Cx<'_>, input: &Checked<SetCartLineQuantityInput>) -> Op {
-    let scope = [&input.cart_id, "setCartLineQuantity"];
-    cx.op(&scope, input.idempotency_key.as_ref(), &**input)
+    cx.op(&[&input.cart_id, "setCartLineQuantity"], input)
 }
 
 /// Changes an active cart once per op. `step` is tried until its change is committed.

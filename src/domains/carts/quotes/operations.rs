@@ -87,8 +87,7 @@ pub async fn set_shipping_method(
     input: SetShippingMethodInput,
 ) -> Changed<SetShippingMethodResult> {
     let input = &input.checked()?;
-    let scope = [&input.cart_id, "setShippingMethod"];
-    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[&input.cart_id, "setShippingMethod"], input);
     change(cx, &input.cart_id, op, |call| async move {
         let cart = &call.cart;
         let city = needed(&cx, input.city.as_deref())?;
@@ -129,8 +128,7 @@ pub async fn remove_shipping_method(
     input: RemoveShippingMethodInput,
 ) -> Changed<RemoveShippingMethodResult> {
     let input = &input.checked()?;
-    let scope = [&input.cart_id, "removeShippingMethod"];
-    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[&input.cart_id, "removeShippingMethod"], input);
     change(cx, &input.cart_id, op, |call| async move {
         if is_needed(cx.config()) {
             let reason = "needs a shipping method in this shop; choose another one instead";

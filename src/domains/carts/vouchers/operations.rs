@@ -25,7 +25,7 @@ pub async fn create_voucher(
     input: CreateVoucherInput,
 ) -> Result<VoucherDocument, Stop<CreateVoucherResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "createVoucher"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createVoucher"], &input);
     let (percent, amount) = match (input.percent, input.amount) {
         (Some(percent), None) => (Some(i64::from(percent)), None),
         (None, Some(amount)) => (None, Some(amount.0)),

@@ -26,7 +26,7 @@ pub async fn create_category(
     input: CreateCategoryInput,
 ) -> Changed<CreateCategoryResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "createCategory"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createCategory"], &input);
     let parent = input.parent_id.as_ref().map(|parent| parent.as_str());
     create(&cx, op, input.slug.clone(), names_of(&input.names), parent).await
 }

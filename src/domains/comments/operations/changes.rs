@@ -27,7 +27,7 @@ pub async fn edit_comment(
     let author = cx.requester.subject()?;
     let input = input.checked()?;
     // The next version is derived from this one and the content, so that a repeat is recognised by it.
-    let digest = cx.op(&["editComment"], None, &(&input.text, input.stars)).input;
+    let digest = Op::digest(&(&input.text, input.stars));
     let next = cx.ids().derived(&["nonce", &input.comment_id, author, &input.version, &digest]);
     let may = |old: &CommentDocument| old.author == author;
     change(cx, &input.comment_id, Some(author), may, |attempt, old| {

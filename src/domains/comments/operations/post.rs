@@ -27,8 +27,7 @@ pub async fn post_comment(
     let input = input.checked()?;
     let parent = parent_of(&input.subject_id)?;
     let (attempt, discussed) = begin(cx, &parent).await?;
-    let scope = [author, "postComment", &discussed.id];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[author, "postComment", &discussed.id], &input);
     let above = match &input.reply_to_id {
         None => None,
         Some(id) => Some(replied_to(&discussed, id, &op.id).await?),
@@ -58,7 +57,7 @@ pub async fn review_product(
     let id = review_id(&cx, &discussed.id, author);
     // The digest is stored: a repeat at any later time is recognised by it.
     let draft = CommentDocument {
-        origin: cx.op(&["reviewProduct"], None, &(&input.stars, &input.text)).input,
+        origin: Op::digest(&(&input.stars, &input.text)),
         text_version: cx.ids().random(),
         text: input.text.clone(),
         stars: Some(input.stars),

@@ -23,7 +23,7 @@ pub async fn create_content(
     input: CreateContentInput,
 ) -> Result<Shown, Stop<CreateContentResult>> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let op = &cx.op(&[subject, "createContent"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[subject, "createContent"], input);
     let text = input.text.of_kind(input.kind.into())?;
     let images = text.detail.images.as_deref().unwrap_or_default();
     if let Err(refused) = images::check(cx, images).await {

@@ -72,7 +72,7 @@ where
     decide(read, |attempt: Attempt, node: NodeDocument| async move {
         let text = text(&node).await?;
         // The version is derived from the input, so that a repeat is recognised.
-        let digest = cx.ids().op(&[], None, &text).input;
+        let digest = Op::digest(&text);
         let next = cx.ids().derived(&["version", id, version, &digest, subject]);
         let shown = |node| Shown::written(node, attempt.now());
         if node.metadata.version == next {

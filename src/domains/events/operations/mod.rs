@@ -101,7 +101,7 @@ pub async fn log_events(
             let reason = "can't be used with UNACKNOWLEDGED, which tells nothing that a repeat could be about";
             return Err(InvalidInput::new("idempotencyKey", reason).into());
         }
-        key => key.as_ref().map(|key| cx.op(&[subject, "logEvents"], Some(key), &*input)),
+        key => key.is_some().then(|| cx.op(&[subject, "logEvents"], &input)),
     };
     let (now, times) = (cx.clock(), Times::now(&cx));
     let call = match &op {

@@ -81,7 +81,7 @@ pub async fn create_character(
     let (owner, input) = (cx.requester.subject()?, &input.checked()?);
     let intrinsics = input.intrinsics.clone().unwrap_or_default();
     intrinsics.demand_fair()?;
-    let op = &cx.op(&[owner, "createCharacter"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[owner, "createCharacter"], input);
     let birth = || Birth {
         owner,
         name: input.name.clone(),

@@ -96,11 +96,9 @@ pub async fn take_from_container(
     cx: Cx<'_>,
     input: TakeFromContainerInput,
 ) -> Acted<TakeFromContainerResult> {
-    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let (actor, id) = (&*input.character_id, &*input.thing_id);
-    let key = input.idempotency_key.as_ref();
-    let op = &cx.op(&[subject, "takeFromContainer"], key, &**input);
-    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+    let input = &input.checked()?;
+    let call = &Call::of_player(cx, "takeFromContainer", input, &input.character_id)?;
+    let id = &*input.thing_id;
     let wanted = Wanted { id, quantity: None, price: None };
     let take_out = |inventory: &mut Vec<ThingRecord>| {
         Ok::<_, Stop<TakeFromContainerResult>>(own_mut(inventory, id)?.inside.take().is_some())

@@ -29,7 +29,7 @@ pub async fn create_place(
     input: CreatePlaceInput,
 ) -> Result<PlaceDocument, Stop<CreatePlaceResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "createPlace"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createPlace"], &input);
     let CreatePlaceInput { title, description, is_shop, gold, .. } = input.into_inner();
     let (description, gold) = (description.unwrap_or_default(), gold.map_or(0, |gold| gold.0));
     let place = fresh_place(&op, title, description, is_shop.unwrap_or(false), gold, Vec::new());
@@ -103,7 +103,7 @@ pub async fn create_item(
     input: CreateItemInput,
 ) -> Result<ItemDocument, Stop<CreateItemResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "createItem"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createItem"], &input);
     if let Some(picture) = &input.picture_id
         && asset_by_id(cx, picture).await?.is_none()
         // A repeat is answered even if the asset is gone.
@@ -171,7 +171,7 @@ pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Result<Minted, Stop<
     if input.price.is_some() && holder.kind == HolderKind::Character {
         return Err(InvalidInput::new("price", "is for things at a place").into());
     }
-    let op = &cx.op(&[subject, "mintItem"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[subject, "mintItem"], input);
     let quantity = i64::from(input.quantity.unwrap_or(1));
     if quantity > 1 && !item.stacks {
         return Err(InvalidInput::new(
@@ -236,10 +236,9 @@ pub async fn change_attributes(
     cx: Cx<'_>,
     input: ChangeAttributesInput,
 ) -> Result<CharacterDocument, Stop<ChangeAttributesResult>> {
-    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
-    let op = &cx.op(&[subject, "changeAttributes"], key, &**input);
-    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: None };
+    let input = &input.checked()?;
+    let mut call = Call::of_player(cx, "changeAttributes", input, &input.character_id)?;
+    call.owner = None;
     let by = |number: Option<i32>| i64::from(number.unwrap_or(0));
     let changes = Changes {
         health: by(input.health),
@@ -248,7 +247,7 @@ pub async fn change_attributes(
         max_mana: by(input.max_mana),
     };
     let gold = input.gold.map_or(0, |gold| gold.0);
-    act(call, |character| {
+    act(&call, |character| {
         let mut part = Part::of_character(character);
         part.mark.changes = Some(changes.clone());
         part.mark.minted = gold;

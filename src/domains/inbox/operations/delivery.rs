@@ -31,7 +31,7 @@ pub async fn send_message(
     input: SendMessageInput,
 ) -> Result<MessageCopy, Stop<SendMessageResult>> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[by, "sendMessage"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[by, "sendMessage"], &input);
     if input.to_user_ids.iter().any(|user| user.0 == by) {
         return Err(InvalidInput::new("toUserIds", "names you, the sender").into());
     }

@@ -59,7 +59,7 @@ pub async fn receive_stock(
     input: ReceiveStockInput,
 ) -> Result<StockDocument, Stop<ReceiveStockResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = &cx.op(&[subject, "receiveStock"], input.idempotency_key.as_ref(), &*input);
+    let op = &cx.op(&[subject, "receiveStock"], &input);
     // Without an idempotency key of the client the call can't be a repeat.
     let once = Once::Op { op, may_be_repeat: input.idempotency_key.is_some() };
     let booked = book(&cx, &input.sku, input.quantity.into(), once).await;
@@ -80,7 +80,7 @@ pub async fn write_off_stock(
     input: WriteOffStockInput,
 ) -> Result<StockDocument, Stop<WriteOffStockResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = &cx.op(&[subject, "writeOffStock"], input.idempotency_key.as_ref(), &*input);
+    let op = &cx.op(&[subject, "writeOffStock"], &input);
     let once = Once::Op { op, may_be_repeat: input.idempotency_key.is_some() };
     let (sku, quantity) = (&*input.sku, i64::from(input.quantity));
     let booked = book(&cx, sku, -quantity, once).await;

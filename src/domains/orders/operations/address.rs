@@ -17,8 +17,7 @@ pub async fn change_order_address(
 ) -> Changed<ChangeOrderAddressResult> {
     let input = &input.checked()?;
     let id = &input.order_id;
-    let scope = [id.as_str(), "changeOrderAddress"];
-    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &input.shipping);
+    let op = &cx.op_of(&[id, "changeOrderAddress"], input, &input.shipping);
     decide(
         || begin(cx, id),
         |attempt: Attempt, order: OrderDocument| async move {

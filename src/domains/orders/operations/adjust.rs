@@ -34,8 +34,7 @@ pub async fn adjust_order_line(
     input: AdjustOrderLineInput,
 ) -> Changed<AdjustOrderLineResult> {
     let input = input.checked()?;
-    let scope = [input.order_id.as_str(), "adjustOrderLine"];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[input.order_id.as_str(), "adjustOrderLine"], &input);
     let call = &Call { cx, input: &input, op };
     decide(|| begin(cx, &input.order_id), |attempt, order| call.step(attempt, order)).await
 }

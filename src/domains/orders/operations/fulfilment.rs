@@ -16,8 +16,7 @@ use crate::graphql::prelude::*;
 /// Packs pieces of an order as a new shipment.
 pub async fn pack_order(cx: Cx<'_>, input: PackOrderInput) -> Changed<PackOrderResult> {
     let input = &input.checked()?;
-    let op =
-        &merchants_op(cx, "packOrder", &input.order_id, input.idempotency_key.as_ref(), &**input)?;
+    let op = &merchants_op(cx, "packOrder", &input.order_id, input)?;
     once(cx, &input.order_id, op, |order, attempt| {
         let lines = match &input.lines {
             Some(lines) => named(lines),
@@ -60,13 +59,7 @@ pub async fn pack_order(cx: Cx<'_>, input: PackOrderInput) -> Changed<PackOrderR
 /// Undoes a packed shipment.
 pub async fn unpack_order(cx: Cx<'_>, input: UnpackOrderInput) -> Changed<UnpackOrderResult> {
     let input = &input.checked()?;
-    let op = &merchants_op(
-        cx,
-        "unpackOrder",
-        &input.order_id,
-        input.idempotency_key.as_ref(),
-        &**input,
-    )?;
+    let op = &merchants_op(cx, "unpackOrder", &input.order_id, input)?;
     once(cx, &input.order_id, op, |mut order, _attempt| {
         let _packed = shipment(&mut order, input.shipment_number, ShipmentState::Packed)?;
         order.shipments.retain(|one| one.number != input.shipment_number);
@@ -78,8 +71,7 @@ pub async fn unpack_order(cx: Cx<'_>, input: UnpackOrderInput) -> Changed<Unpack
 /// Records that a shipment was handed to its carrier.
 pub async fn ship_order(cx: Cx<'_>, input: ShipOrderInput) -> Changed<ShipOrderResult> {
     let input = &input.checked()?;
-    let op =
-        &merchants_op(cx, "shipOrder", &input.order_id, input.idempotency_key.as_ref(), &**input)?;
+    let op = &merchants_op(cx, "shipOrder", &input.order_id, input)?;
     once(cx, &input.order_id, op, |mut order, attempt| {
         let shipment = shipment(&mut order, input.shipment_number, ShipmentState::Packed)?;
         shipment.state = ShipmentState::Shipped;
@@ -94,13 +86,7 @@ pub async fn ship_order(cx: Cx<'_>, input: ShipOrderInput) -> Changed<ShipOrderR
 /// Records that a shipment has arrived.
 pub async fn deliver_order(cx: Cx<'_>, input: DeliverOrderInput) -> Changed<DeliverOrderResult> {
     let input = &input.checked()?;
-    let op = &merchants_op(
-        cx,
-        "deliverOrder",
-        &input.order_id,
-        input.idempotency_key.as_ref(),
-        &**input,
-    )?;
+    let op = &merchants_op(cx, "deliverOrder", &input.order_id, input)?;
     once(cx, &input.order_id, op, |mut order, attempt| {
         let shipment = shipment(&mut order, input.shipment_number, ShipmentState::Shipped)?;
         shipment.state = ShipmentState::Delivered;

@@ -39,7 +39,10 @@ use super::{
         OrderNotOpen,
     },
 };
-use crate::graphql::prelude::*;
+use crate::graphql::{
+    declared::{Checked, Keyed},
+    prelude::*,
+};
 
 /// What a mutation of an order returns.
 type Changed<U> = Result<OrderDocument, Stop<U>>;
@@ -54,7 +57,7 @@ pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>> {
 /// Cancels an order: goods and money are returned, each once.
 pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Changed<CancelOrderResult> {
     let input = input.checked()?;
-    let op = &cx.op(&[&input.order_id, "cancelOrder"], input.idempotency_key.as_ref(), &());
+    let op = &cx.op_of(&[&input.order_id, "cancelOrder"], &input, &());
     once(cx, &input.order_id, op, |order, _attempt| {
         fulfilment::demand_unsent(&order)?;
         Ok(cancelled(order))
@@ -154,14 +157,8 @@ fn free(order: OrderDocument) -> Decision {
 }
 
 /// The op of a merchant's call. Its scope begins with the merchant: the id of an order is a capability of customers.
-fn merchants_op(
-    cx: Cx<'_>,
-    name: &str,
-    order: &str,
-    idempotency_key: Option<&ID>,
-    input: &impl serde::Serialize,
-) -> Result<Op> {
-    Ok(cx.op(&[cx.requester.subject()?, order, name], idempotency_key, input))
+fn merchants_op(cx: Cx<'_>, name: &str, order: &str, input: &Checked<impl Keyed>) -> Result<Op> {
+    Ok(cx.op(&[cx.requester.subject()?, order, name], input))
 }
 
 /// Checks that the order can record one more op. It can't if it was changed too often while idempotency keys are

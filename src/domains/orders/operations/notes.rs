@@ -14,7 +14,7 @@ use crate::graphql::prelude::*;
 pub async fn note_order(cx: Cx<'_>, input: NoteOrderInput) -> Changed<NoteOrderResult> {
     let input = &input.checked()?;
     let id = &input.order_id;
-    let op = &merchants_op(cx, "noteOrder", id, input.idempotency_key.as_ref(), &**input)?;
+    let op = &merchants_op(cx, "noteOrder", id, input)?;
     let author = cx.requester.subject()?;
     decide(
         || begin(cx, id),

@@ -19,13 +19,7 @@ pub async fn refund_shipping(
     input: RefundShippingInput,
 ) -> Changed<RefundShippingResult> {
     let input = &input.checked()?;
-    let op = &merchants_op(
-        cx,
-        "refundShipping",
-        &input.order_id,
-        input.idempotency_key.as_ref(),
-        &**input,
-    )?;
+    let op = &merchants_op(cx, "refundShipping", &input.order_id, input)?;
     let amount = input.amount.map(|Long(amount)| amount);
     once(cx, &input.order_id, op, |order, _attempt| Ok(given_back(order, amount)?)).await
 }

@@ -43,7 +43,7 @@ pub async fn claim_job(
 ) -> Result<ClaimedJobs, Stop<ClaimJobResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let queues = queues(&input)?;
-    let op = cx.op(&[subject, "claimJob"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "claimJob"], &input);
     let op = input.idempotency_key.as_ref().map(|_| op);
     if let Some(jobs) = claimed_before(&cx, op.as_ref()).await? {
         return Ok(jobs);

@@ -49,7 +49,7 @@ pub async fn retry_dead_jobs(
     input: RetryDeadJobsInput,
 ) -> Result<RetriedJobs, Stop<RetryDeadJobsResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "retryDeadJobs"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "retryDeadJobs"], &input);
     let (queue, max) = (&input.queue, input.max.map_or(MAX_RETRIED, i64::from));
     let mut choice = choose(&cx, queue, max, None).await?;
     if input.idempotency_key.is_none() {

@@ -73,7 +73,7 @@ fn is_visible(cx: Cx<'_>, job: &JobDocument) -> bool {
 /// Adds a job. Once per idempotency key, and only if there is room for it.
 pub async fn enqueue(cx: Cx<'_>, input: EnqueueInput) -> Result<JobDocument, Stop<EnqueueResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "enqueue"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "enqueue"], &input);
     let admitted = match bounds::admit(&cx, subject).await? {
         Ok(admitted) => admitted,
         // A repeat finds its job also if there is no room for another one.

@@ -58,7 +58,7 @@ pub async fn record_sessions(
     input: RecordSessionsInput,
 ) -> Result<SessionsRecorded, Stop<RecordSessionsResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "recordSessions"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "recordSessions"], &input);
     let attempt = cx.begin().await?;
     let sessions = input.into_inner().sessions;
     let (count, since) = (sessions.len(), earlier(attempt.now(), retention(&cx)));

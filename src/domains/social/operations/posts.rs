@@ -29,7 +29,7 @@ pub async fn create_post(
     input: CreatePostInput,
 ) -> Result<Shown, Stop<CreatePostResult>> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[by, "createPost"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[by, "createPost"], &input);
     let to = input.to_user_id.as_ref().map(|to| to.0.clone()).filter(|to| to != by);
     let circles = input.circles.clone().unwrap_or_default();
     if (input.audience == Audience::Named) == circles.is_empty() {
@@ -188,7 +188,7 @@ pub async fn comment_on_post(
     input: CommentOnPostInput,
 ) -> Result<Shown, Stop<CommentOnPostResult>> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[by, "commentOnPost"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[by, "commentOnPost"], &input);
     let id = &*input.post_id;
     demand_post::<CommentOnPostResult>(cx, id).await?;
     demand_user::<CommentOnPostResult>(cx, by).await?;

@@ -73,7 +73,7 @@ pub async fn cancel_receipt(
 ) -> Result<ReceiptDocument, Stop<CancelReceiptResult>> {
     let input = input.checked()?;
     let id = &input.receipt_id;
-    let op = &cx.op(&[id, "cancelReceipt"], input.idempotency_key.as_ref(), &());
+    let op = &cx.op_of(&[id, "cancelReceipt"], &input, &());
     let read = || async move {
         let (attempt, receipt) = cx.begin_with::<ReceiptDocument>(id).await?;
         let receipt = receipt.filter(|receipt| is_visible(receipt, cx.requester));

@@ -50,7 +50,7 @@ pub async fn create_screening(
     input: CreateScreeningInput,
 ) -> Result<ScreeningDocument, Stop<CreateScreeningResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "createScreening"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createScreening"], &input);
     if input.idempotency_key.is_some()
         && let Some(found) = collection(&cx).get_settled(&op.id).await?
     {

@@ -73,7 +73,7 @@ pub async fn create_theater(
 ) -> Result<TheaterDocument, Stop<CreateTheaterResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     input.seat_plan.demand_seats()?;
-    let op = cx.op(&[subject, "createTheater"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createTheater"], &input);
     let attempt = cx.begin().await?;
     let CreateTheaterInput { name, address, location, seat_plan, .. } = input.into_inner();
     let theater = TheaterDocument {

@@ -82,7 +82,7 @@ pub async fn create_topic(
     input: CreateTopicInput,
 ) -> Result<TopicEntry, Stop<CreateTopicResult>> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let op = &cx.op(&[subject, "createTopic"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[subject, "createTopic"], input);
     let bounds = (
         i64::from(cx.config().topics_most),
         i64::try_from(cx.config().topics_bytes).unwrap_or(i64::MAX),
@@ -175,7 +175,7 @@ pub async fn publish(
     input: PublishInput,
 ) -> Result<PublishedMessages, Stop<PublishResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "publish"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "publish"], &input);
     let input = input.into_inner();
     let Some(topic) = ready(&cx, &input.topic).await? else {
         return Err(NotFound::given(TOPIC, &input.topic).into());

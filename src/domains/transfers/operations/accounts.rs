@@ -29,7 +29,7 @@ type Changed<U> = Result<AccountDocument, Stop<U>>;
 /// Opens an account for the caller. Once per idempotency key.
 pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAccountResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "openAccount"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "openAccount"], &input);
     let (kind, currency, now) = (AccountKind::Personal, input.currency, cx.begin().await?.now());
     let account = AccountDocument {
         cap: input.largest_balance.map(|largest| largest.0),

@@ -36,7 +36,7 @@ pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Made<TransferResult> 
         return Err(InvalidInput::new("destinationId", "is the source").into());
     }
     let kind = TransferKind::Transfer;
-    let op = cx.op(&[subject, SCOPE], input.idempotency_key.as_ref(), &(kind, &*input));
+    let op = cx.op_of(&[subject, SCOPE], &input, &(kind, &*input));
     let (attempt, from, to) = store::begin_with_accounts(&cx, source, destination).await?;
     let from = from.filter(|account| account.is_of(subject));
     let from = from.ok_or_else(|| NotFound::of(NodeKind::ACCOUNT, source))?;
@@ -59,16 +59,14 @@ pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Made<TransferResult> 
 /// Deposits money from the outside world on an account. Once per idempotency key.
 pub async fn deposit(cx: Cx<'_>, input: DepositInput) -> Made<DepositResult> {
     let (kind, input) = (TransferKind::Deposit, input.checked()?);
-    let scope = [cx.requester.subject()?, SCOPE];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &(kind, &*input));
+    let op = cx.op_of(&[cx.requester.subject()?, SCOPE], &input, &(kind, &*input));
     exchange(cx, kind, &op, &input.account_id, input.amount).await
 }
 
 /// Withdraws money from an account to the outside world. Once per idempotency key.
 pub async fn withdraw(cx: Cx<'_>, input: WithdrawInput) -> Made<WithdrawResult> {
     let (kind, input) = (TransferKind::Withdrawal, input.checked()?);
-    let scope = [cx.requester.subject()?, SCOPE];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &(kind, &*input));
+    let op = cx.op_of(&[cx.requester.subject()?, SCOPE], &input, &(kind, &*input));
     exchange(cx, kind, &op, &input.account_id, input.amount).await
 }
 

@@ -39,7 +39,7 @@ where
     let op = cx.ids().op(&scope, idempotency_key.map(|key| key.as_str()), &());
     let attempt = cx.begin().await?;
     let basket = make(op.id, owner, attempt.now());
-    if baskets(&cx).insert_ref(&basket).await.decided()?.is_some() {
+    if baskets(&cx).insert(&basket).await.decided()?.is_some() {
         return Ok(basket);
     }
     // The `_id` is taken: this op was applied before.

@@ -129,7 +129,7 @@ async fn claim<U: From<AlreadyExists>>(
     attempt: &Attempt,
 ) -> Result<Step<IdentityDocument>, Stop<U>> {
     let identity = IdentityDocument::new(name.clone(), user, old, attempt.now());
-    if store::identities(app).insert(identity.clone()).await.decided()?.is_some() {
+    if store::identities(app).insert(&identity).await.decided()?.is_some() {
         return Ok(Step::Done(identity));
     }
     let claim = store::claim_tombstone(app, name, user, old).within(attempt);

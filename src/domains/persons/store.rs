@@ -11,7 +11,7 @@ use crate::{
 pub(super) async fn begin(app: &App, subject: &str) -> Result<ErasureDocument> {
     let (id, at) = (id(app, subject), app.begin().await?.now());
     let new = ErasureDocument { id, pseudonym: app.ids().random(), at, v: Version };
-    if app.collection().insert(new.clone()).await.decided()?.is_some() {
+    if app.collection().insert(&new).await.decided()?.is_some() {
         return Ok(new);
     }
     let unfinished = unfinished(app, subject).await?;

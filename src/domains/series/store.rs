@@ -147,7 +147,7 @@ pub(super) async fn last_batch(app: &App, source: &str) -> Result<Option<i64>> {
 pub(super) async fn note_batch(app: &App, source: &str, batch: i64) -> Result<()> {
     let imports = app.collection::<ImportDocument>();
     let first = ImportDocument { source: source.to_owned(), batch, v: Version };
-    if imports.insert(first).await.decided()?.is_none() {
+    if imports.insert(&first).await.decided()?.is_none() {
         let earlier = doc! { "_id": source, "batch": { "$lt": batch } };
         // It isn't held if this batch, or a later one, was recorded before.
         imports.guarded(earlier, doc! { "$set": { "batch": batch, "v": SHAPE } }).held().await?;

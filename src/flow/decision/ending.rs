@@ -199,7 +199,7 @@ async fn void<S: Statements>(room: S, id: &str, now: DateTime) -> Result<bool, E
         open_at: None,
         expires_at: Some(later(now, room.bounds().ops)),
     };
-    Ok(room.decisions().insert(tombstone.into()).await.decided()?.is_some())
+    Ok(room.decisions().insert(&tombstone.into()).await.decided()?.is_some())
 }
 
 /// Remembers void decisions of an op for twice the time of idempotency keys from now on, so longer than its committed one.

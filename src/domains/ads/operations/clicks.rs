@@ -84,7 +84,7 @@ pub async fn follow_click(app: &App, token: &str, counts: bool) -> Result<Option
     if counts {
         let attempt = app.begin().await?;
         let event = event(&token, EventKind::Click, attempt.now());
-        match events(app).insert(event.clone()).await.decided() {
+        match events(app).insert(&event).await.decided() {
             Ok(Some(())) => {
                 let own = app.clone();
                 app.in_background("counting a click", async move {
@@ -121,7 +121,7 @@ pub async fn show_pixel(app: &App, token: &str, counts: bool) -> Result<bool> {
         due: None,
         ..event(&token, EventKind::View, now)
     };
-    if events(app).insert(view).await.decided()?.is_some() {
+    if events(app).insert(&view).await.decided()?.is_some() {
         let own = app.clone();
         let add = async move {
             campaigns::count_view(&own, &token.campaign).held().await?;
@@ -155,7 +155,7 @@ async fn record(app: &App, token: &Token, kind: EventKind) -> Result<(CampaignDo
     let (attempt, campaign) = app.begin_with::<CampaignDocument>(&token.campaign).await?;
     let campaign = campaign.ok_or_else(|| Error::internal("a campaign vanished"))?;
     let new = event(token, kind, attempt.now());
-    let is_new = events(app).insert(new.clone()).await.decided()?.is_some();
+    let is_new = events(app).insert(&new).await.decided()?.is_some();
     let stored = if is_new { Some(new) } else { events(app).get_settled(&new.id).await? };
     // An earlier call may have been cut.
     if let Some(due) = stored.filter(|stored| stored.due.is_some()) {

@@ -48,7 +48,7 @@ pub async fn launch_campaign(
             let zones = usable_zones(cx, input).await?;
             let campaign = new(input, op, subject, zones, attempt.now())?;
             // If it is refused, another call with the same key was faster.
-            campaigns(&cx).insert(campaign).await.decided()?;
+            campaigns(&cx).insert(&campaign).await.decided()?;
             return Ok(Step::Again);
         };
         op.demand_same(&campaign.input)?;

@@ -84,7 +84,7 @@ impl Visitor {
             let now = app.begin().await?.now();
             let new = profiles::with_first(&self.id, impression, ad, now);
             // It is refused if another call was faster.
-            if profiles::profiles(app).insert(new).await.decided()?.is_some() {
+            if profiles::profiles(app).insert(&new).await.decided()?.is_some() {
                 return Ok(true);
             }
         }

@@ -182,7 +182,7 @@ async fn reserve<U: Refusals + From<AlreadyExists>>(
 ) -> Changed<U> {
     let (parent, slug) = (asset.metadata.parent_id.as_deref(), &asset.metadata.slug);
     for _ in 0..TRIES {
-        if store::assets(app).insert(asset.clone()).await.decided()?.is_some() {
+        if store::assets(app).insert(&asset).await.decided()?.is_some() {
             return Ok(asset);
         }
         let holder = match store::assets(app).get_settled(&asset.id).await? {

@@ -22,7 +22,7 @@ pub async fn save_address(
     decide(read, |attempt: Attempt, book: Option<AddressBookDocument>| async move {
         let Some(book) = book else {
             // Another call of the caller may be faster.
-            books(&cx).insert(AddressBookDocument::empty(subject)).await.decided()?;
+            books(&cx).insert(&AddressBookDocument::empty(subject)).await.decided()?;
             return Ok(Step::Again);
         };
         if op.is_committed(&book.ops)? {

@@ -69,7 +69,7 @@ pub async fn create_voucher(
     };
     // A repeat may come after the time at which the voucher ends.
     let is_over = until.is_some_and(|until| until <= attempt.now());
-    if !is_over && vouchers(&cx).insert(voucher.clone()).await.decided()?.is_some() {
+    if !is_over && vouchers(&cx).insert(&voucher).await.decided()?.is_some() {
         return Ok(voucher);
     }
     match vouchers(&cx).get_settled(&voucher.code).await? {
@@ -247,7 +247,7 @@ impl VoucherStep<'_> {
                 Verdict::Missing => {
                     // Another call of the customer may be faster.
                     let fresh = VoucherCustomerDocument::fresh(id, Some(limit));
-                    customers.insert(fresh).await.decided()?;
+                    customers.insert(&fresh).await.decided()?;
                 }
             }
         }

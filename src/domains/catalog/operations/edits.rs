@@ -41,7 +41,7 @@ pub async fn create_product(cx: Cx<'_>, input: CreateProductInput) -> Changed<Cr
         }
     };
     let product = new_product(&cx, &attempt, input.into_inner(), categories, origin);
-    if products(&cx).insert(product.clone()).await.decided()?.is_some() {
+    if products(&cx).insert(&product).await.decided()?.is_some() {
         return Ok(finish(&cx, &attempt, product).await?);
     }
     match products(&cx).get_settled(&product.sku).await? {

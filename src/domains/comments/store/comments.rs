@@ -83,7 +83,7 @@ impl CommentStore<'_> {
     ) -> Result<Inserted> {
         let (is_new, otherwise) = match self.layout {
             Layout::PerDocument => {
-                let inserted = comments(self.app).insert_ref(&comment).await;
+                let inserted = comments(self.app).insert(&comment).await;
                 (inserted.decided()?.is_some(), Inserted::SlugTaken)
             }
             Layout::Paged => {

@@ -123,7 +123,7 @@ async fn insert_kept(app: &App, node: &NodeDocument) -> Result<()> {
         let id = RevisionDocument::key(&node.id, version.number);
         let revision = RevisionDocument { id, node_id: node.id.clone(), version, v: Version };
         // A refused insert was stored before.
-        app.collection().insert(revision).await.decided()?;
+        app.collection().insert(&revision).await.decided()?;
     }
     // An insert has no deadline: a late one is removed by the next edit.
     let newest = node.kept.iter().map(|version| version.number).max();

@@ -110,7 +110,7 @@ async fn close(app: &App, sku: &str, generation: &str, attempt: &Attempt) -> Res
         Verdict::Applied(_) => Closed::Yes,
         Verdict::Refused((), _) => Closed::Reserved,
         // It never had stock. A closed stock document refuses a first receipt in flight.
-        Verdict::Missing if stocks(app).insert(closed).await.decided()?.is_some() => Closed::Yes,
+        Verdict::Missing if stocks(app).insert(&closed).await.decided()?.is_some() => Closed::Yes,
         Verdict::Missing => Closed::Again,
     })
 }

@@ -138,7 +138,7 @@ pub(in super::super) async fn book(
             }
             let first = first_receipt(sku, quantity, once, &attempt);
             // If another first receipt was faster, this one is added to it.
-            let inserted = stocks(app).insert(first.clone()).await.decided()?;
+            let inserted = stocks(app).insert(&first).await.decided()?;
             return Ok(Step::or_again(inserted.map(|()| (first, Booked::Now))));
         };
         if stock.is_left_over(&generation) {

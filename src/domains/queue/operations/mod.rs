@@ -162,7 +162,7 @@ pub enum Added {
 pub async fn add(app: &App, op: Op, new: NewJob) -> Result<Added> {
     let job = JobDocument::new(op.clone(), new, app.clock());
     for _ in 0..TRIES {
-        if store::jobs(app).insert(job.clone()).await.decided()?.is_some() {
+        if store::jobs(app).insert(&job).await.decided()?.is_some() {
             return Ok(Added::Job(Box::new(job)));
         }
         if let Some(added) = added_before(app, &op).await? {

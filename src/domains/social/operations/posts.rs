@@ -79,7 +79,7 @@ pub async fn create_post(
         deleted_at: None,
         v: Version,
     };
-    if posts(&cx).insert(post.clone()).await.decided()?.is_none() {
+    if posts(&cx).insert(&post).await.decided()?.is_none() {
         let found = posts(&cx).get_part_settled(&op.id, PostDocument::PART).await?;
         let found = found.ok_or_else(|| Error::unavailable("the post isn't settled yet"))?;
         return created(cx, found, &op).await;

@@ -37,7 +37,7 @@ pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAc
         input: Some(op.input),
         ..AccountDocument::new(&op.id, kind, Some(subject), currency, now)
     };
-    if store::accounts(&cx).insert(account.clone()).await.decided()?.is_some() {
+    if store::accounts(&cx).insert(&account).await.decided()?.is_some() {
         return Ok(account);
     }
     match store::accounts(&cx).get_settled(&account.id).await? {

@@ -73,7 +73,7 @@ pub async fn insert_payment(
         history: vec![TransferStep { state, at: attempt.now().into() }],
         ..driver.pending(&op(payment.id), TransferKind::Payment, accounts, payment.amount)
     };
-    let inserted = store::transfers(app).insert_ref(&transfer).await.decided()?;
+    let inserted = store::transfers(app).insert(&transfer).await.decided()?;
     Ok(inserted.map(|()| transfer))
 }
 

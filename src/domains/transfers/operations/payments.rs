@@ -113,7 +113,7 @@ pub async fn void(app: &App, id: &str) -> Result<()> {
         let mut tombstone = driver.pending(&op(id), TransferKind::Payment, [""; 2], nothing);
         tombstone.accounts.clear();
         tombstone.refuse(reason);
-        let inserted = store::transfers(app).insert(tombstone).await.decided()?;
+        let inserted = store::transfers(app).insert(&tombstone).await.decided()?;
         return inserted
             .ok_or_else(|| Error::unavailable("the payment was authorised at the same time"));
     };

@@ -54,5 +54,5 @@ pub(in super::super) async fn demand(
 
 /// Notes that the collection of a month was dropped.
 pub(in super::super) fn forget(app: &App, month: Month) {
-    app.shared::<Months>().all().remove(&month);
+    lock(&app.shared::<Months>().0).remove(&month);
 }

@@ -94,8 +94,8 @@ impl Source for Appender {
     const MAX_QUEUE: usize = 8_192;
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
-        let size = |documents: &Vec<RawDocumentBuf>| {
-            documents.iter().map(|document| document.as_bytes().len()).sum::<usize>()
+        let size = |item: &Item<Self>| {
+            item.value.iter().map(|document| document.as_bytes().len()).sum::<usize>()
         };
         for part in parts(batch, size) {
             self.send(part).await;

@@ -83,7 +83,7 @@ impl Source for Inserter {
     const MAX_QUEUE: usize = 8_192;
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
-        for part in parts(batch, |document| document.as_bytes().len()) {
+        for part in parts(batch, |item| item.value.as_bytes().len()) {
             self.send(part).await;
         }
     }

@@ -3,10 +3,7 @@
 
 use std::{hash::Hash, ops::Deref};
 
-use super::{
-    batcher::{Item, Source},
-    batchers::Batchers,
-};
+use super::{batcher::Source, batchers::Batchers};
 use crate::{error::Error, metrics::database::Batches};
 
 /// Batchers of writes of one database.
@@ -34,13 +31,10 @@ impl<K, S: Source> Deref for WriteBatchers<K, S> {
 pub(super) const MAX_BYTES: usize = 1 << 20;
 
 /// Divides a batch into parts of at most [`MAX_BYTES`]. A larger item is a part of its own.
-pub(super) fn parts<S: Source>(
-    batch: Vec<Item<S>>,
-    size: impl Fn(&S::Value) -> usize,
-) -> Vec<Vec<Item<S>>> {
+pub(super) fn parts<I>(batch: Vec<I>, size: impl Fn(&I) -> usize) -> Vec<Vec<I>> {
     let (mut parts, mut bytes) = (Vec::<Vec<_>>::new(), 0);
     for item in batch {
-        let own = size(&item.value);
+        let own = size(&item);
         match parts.last_mut() {
             Some(part) if bytes + own <= MAX_BYTES => {
                 part.push(item);

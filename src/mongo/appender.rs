@@ -21,7 +21,7 @@ use super::{
     faults::FailedWrite,
     observe::{self, SharedCommand},
     raw_writes,
-    shared_writes::{WriteBatchers, parts, same_error},
+    shared_writes::{MAX_BYTES, WriteBatchers, parts, same_error},
 };
 use crate::{
     config::Concern,
@@ -97,7 +97,7 @@ impl Source for Appender {
         let size = |item: &Item<Self>| {
             item.value.iter().map(|document| document.as_bytes().len()).sum::<usize>()
         };
-        for part in parts(batch, size) {
+        for part in parts(batch, MAX_BYTES, size) {
             self.send(part).await;
         }
     }

@@ -21,7 +21,7 @@ use super::{
     lists::{List, find_many},
     observe::{self, SharedCommand},
     raw_writes,
-    shared_writes::{WriteBatchers, parts, same_error},
+    shared_writes::{MAX_BYTES, WriteBatchers, parts, same_error},
     write_command::Reply,
 };
 use crate::{
@@ -83,7 +83,7 @@ impl Source for Inserter {
     const MAX_QUEUE: usize = 8_192;
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
-        for part in parts(batch, |item| item.value.as_bytes().len()) {
+        for part in parts(batch, MAX_BYTES, |item| item.value.as_bytes().len()) {
             self.send(part).await;
         }
     }

@@ -27,16 +27,16 @@ impl<K, S: Source> Deref for WriteBatchers<K, S> {
     }
 }
 
-/// Maximum size of the documents or statements of a command, in bytes.
+/// Maximum size of the documents or statements of a shared command, in bytes.
 pub(super) const MAX_BYTES: usize = 1 << 20;
 
-/// Divides a batch into parts of at most [`MAX_BYTES`]. A larger item is a part of its own.
-pub(super) fn parts<I>(batch: Vec<I>, size: impl Fn(&I) -> usize) -> Vec<Vec<I>> {
+/// Divides a batch into parts of at most `most` bytes. A larger item is a part of its own.
+pub(super) fn parts<I>(batch: Vec<I>, most: usize, size: impl Fn(&I) -> usize) -> Vec<Vec<I>> {
     let (mut parts, mut bytes) = (Vec::<Vec<_>>::new(), 0);
     for item in batch {
         let own = size(&item);
         match parts.last_mut() {
-            Some(part) if bytes + own <= MAX_BYTES => {
+            Some(part) if bytes + own <= most => {
                 part.push(item);
                 bytes += own;
             }

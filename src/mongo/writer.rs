@@ -52,7 +52,7 @@ use super::{
     observe::{self, SharedCommand},
     raw_writes::update,
     scheduling::is_unhurried,
-    shared_writes::{WriteBatchers, parts},
+    shared_writes::{MAX_BYTES, WriteBatchers, parts},
     statement::{REFUSED, Selected, element, element_of_alike, selected},
     write_command::Reply,
 };
@@ -264,7 +264,7 @@ impl Writer {
                 None => failed.push(group),
             }
         }
-        for part in parts(all, |(_, element)| element.as_bytes().len()) {
+        for part in parts(all, MAX_BYTES, |(_, element)| element.as_bytes().len()) {
             failed.extend(self.send(part).await);
         }
         failed

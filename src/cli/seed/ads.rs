@@ -15,6 +15,7 @@ use super::{
 use crate::{
     app::{App, rfc3339},
     cli::failure::Failure,
+    domains::times::DAY,
     graphql::requester::{Requester, Role},
 };
 
@@ -52,8 +53,6 @@ const CALLS: usize = 400;
 const VISITORS: usize = 60;
 /// Percentage of the ads that are clicked on.
 const CLICKS: usize = 6;
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
 /// Pause between two visitors, in milliseconds.
 const PAUSE: (i64, i64) = (700, 2_500);
 

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     app::{App, rfc3339},
     cli::failure::Failure,
+    domains::times::{DAY, HOUR},
     graphql::requester::{Requester, Role},
 };
 
@@ -62,9 +63,6 @@ const DAYS: i64 = 30;
 const PAUSE: (i64, i64) = (1_500, 6_000);
 /// Number of the shoppers who visit theaters.
 const VISITORS: usize = 40;
-
-const HOUR: i64 = 3_600_000;
-const DAY: i64 = 24 * HOUR;
 
 const CREATE_THEATER: &str =
     "mutation($input: CreateTheaterInput!) { createTheater(input: $input) {

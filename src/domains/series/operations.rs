@@ -15,7 +15,7 @@ use super::{
 use crate::{
     app::rfc3339,
     config::SeriesEngine,
-    domains::times::{Between, Times, floor},
+    domains::times::{Between, DAY, HOUR, MINUTE, SECOND, Times, floor},
     graphql::{declared::nested, prelude::*, scalars::DateTime},
 };
 
@@ -36,11 +36,6 @@ const TIMES: Times = Times {
     years: "must be between the years 1970 and 9999",
     early: "needs from, because the series would begin before 1970 without it",
 };
-
-pub(super) const SECOND: i64 = 1_000;
-pub(super) const MINUTE: i64 = 60 * SECOND;
-const HOUR: i64 = 60 * MINUTE;
-const DAY: i64 = 24 * HOUR;
 
 /// Number of views by page and second. The second is its start in milliseconds since 1970.
 pub(super) type Views = BTreeMap<(String, i64), i64>;

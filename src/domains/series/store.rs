@@ -8,13 +8,13 @@ use super::{
     documents::{
         BucketDocument, Counted, CountedSeconds, ImportDocument, PageMinute, PointDocument, SHAPE,
     },
-    operations::{MINUTE, SECOND, Views, retention},
+    operations::{Views, retention},
     types::Resolution,
 };
 use crate::{
     app::App,
     config::SeriesEngine,
-    domains::times::floor,
+    domains::times::{MINUTE, SECOND, floor},
     error::{Error, Result},
     flow::later,
     mongo::{counts::Addition, prelude::*, time_series::TimeSeries},

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use async_graphql::{InputValueResult, Scalar, ScalarType, Value};
+use jiff::civil;
 use mongodb::bson;
 use serde::{Deserialize, Serialize};
 
@@ -58,25 +59,9 @@ pub struct Date(String);
 impl Date {
     /// The date, if `text` is one.
     pub fn parse_date(text: &str) -> Option<Self> {
-        let shape = text.len() == 10
-            && text.bytes().enumerate().all(|(at, byte)| match at {
-                4 | 7 => byte == b'-',
-                _ => byte.is_ascii_digit(),
-            });
-        if !shape {
-            return None;
-        }
-        let number = |part: &str| part.parse::<u32>().ok();
-        let (year, month, day) = (number(&text[..4])?, number(&text[5..7])?, number(&text[8..])?);
-        let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        let days = match month {
-            4 | 6 | 9 | 11 => 30,
-            2 if leap => 29,
-            2 => 28,
-            1..=12 => 31,
-            _ => return None,
-        };
-        (1..=days).contains(&day).then(|| Self(text.to_owned()))
+        let date: civil::Date = text.parse().ok()?;
+        // The parser takes other formats as well, and years with more digits.
+        (text.len() == 10 && date.to_string() == text).then(|| Self(text.to_owned()))
     }
 
     /// The date as text.

@@ -22,18 +22,16 @@ use super::{
     rates::expected,
 };
 use crate::{
-    domains::times::floor,
+    domains::times::{DAY, floor},
     graphql::{prelude::*, refusals::CurrencyMismatch},
     join::try_join_all,
     mongo::{Version, batched},
 };
 
 /// Maximum length of a campaign, and maximum time until its start, in milliseconds.
-const LONGEST: i64 = 366 * 86_400_000;
+const LONGEST: i64 = 366 * DAY;
 /// Default length of a campaign, in milliseconds.
 const LENGTH: i64 = 30 * DAY;
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
 
 /// Launches a campaign. Once per idempotency key; a launch that was refused is tried again.
 pub async fn launch_campaign(

@@ -15,7 +15,7 @@ use mongodb::bson::RawDocumentBuf;
 
 use self::calls::{Batch, Call, first_call};
 use super::{
-    calendar::{DAY, Month},
+    calendar::Month,
     documents::Event,
     store,
     types::{
@@ -25,6 +25,7 @@ use super::{
 use crate::{
     app::App,
     config::Concern,
+    domains::times::DAY,
     error::Error,
     graphql::{
         cx::Cx,

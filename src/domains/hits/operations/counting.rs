@@ -4,14 +4,17 @@ use mongodb::bson::DateTime;
 
 use super::{
     super::{
-        calendar::{DAY, HOUR, MINUTE, YEARS, day_of},
+        calendar::YEARS,
         documents::{Counts, PageDate},
         store::{self, Batch, Sums},
         types::{HitsRecorded, RecordHitsInput, RecordHitsResult},
     },
     SITE, ahead,
 };
-use crate::graphql::{declared::nested, prelude::*};
+use crate::{
+    domains::times::{DAY, HOUR, MINUTE, day_of},
+    graphql::{declared::nested, prelude::*},
+};
 
 /// How far a caller's clock may be ahead, in milliseconds.
 const AHEAD: i64 = 60_000;

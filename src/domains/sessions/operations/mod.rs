@@ -10,7 +10,7 @@ use std::{ops::RangeInclusive, time::Duration};
 use mongodb::bson;
 
 use super::{
-    calendar::{Calendar, HOUR, shortest},
+    calendar::{Calendar, shortest},
     documents::{Level, SessionDocument, Slot, StatDocument},
     store,
     types::{
@@ -18,7 +18,7 @@ use super::{
     },
 };
 use crate::{
-    domains::times::{Between, Times, floor},
+    domains::times::{Between, HOUR, Times, floor},
     flow::{earlier, later},
     graphql::{prelude::*, scalars::DateTime},
     mongo::Version,

@@ -10,10 +10,10 @@ use super::{
         store::{self, Run},
         types::{RolledUp, RunRollupInput, RunRollupResult},
     },
-    HOUR, calendar, retention,
+    calendar, retention,
 };
 use crate::{
-    domains::times::floor,
+    domains::times::{HOUR, floor},
     flow::{earlier, lease::Lease},
     graphql::prelude::*,
 };

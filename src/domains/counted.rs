@@ -101,7 +101,7 @@ async fn follow_all<C: Counts>(app: &App, sweep: &mut Sweep) -> Result<u64> {
     let (mut followed, mut from) = (0, FIRST);
     for _ in 0..ROUNDS {
         let page = list_marked::<C::Record>(app, from).await?;
-        let is_full = page.read() >= C::Record::LISTED;
+        let is_full = page.len() >= C::Record::LISTED;
         let (marked, unreadable_until) = sweep.readable(page);
         if marked.is_empty() {
             // The marks of records that can't be read stay.
@@ -268,10 +268,10 @@ pub async fn wrong<C: Counts, R>(app: &App, different: Vec<(C, R)>) -> Result<Ve
         return Ok(different);
     }
     let marked = list_marked::<C::Record>(app, FIRST).await?;
-    if marked.read() >= C::Record::LISTED || !marked.unreadable.is_empty() {
-        return Ok(Vec::new());
-    }
-    let pending = C::touched(&marked.items);
+    let is_full = marked.len() >= C::Record::LISTED;
+    let marked: Option<Vec<_>> = marked.into_iter().map(|one| one.document).collect();
+    let Some(marked) = marked.filter(|_| !is_full) else { return Ok(Vec::new()) };
+    let pending = C::touched(&marked);
     let now = list_all::<C>(app).await?.into_iter();
     let now: HashMap<String, i64> = now.map(|one| (one.key().to_owned(), one.changes())).collect();
     let is_wrong = |(counts, _): &(C, R)| {

@@ -160,10 +160,8 @@ pub async fn sweep<B: Basket>(app: &App, sweep: &mut Sweep) {
     let by = ("outbox.at", "outbox_at");
     let list =
         |from, limit| baskets::<B>(app).list_elements_between(by, from, unchanged_before, limit);
-    let oldest = |basket: &B, from: DateTime| basket.oldest_due(from);
-    let id = |basket: &B| basket.id().to_owned();
     let settle = |basket: B| async move { carry_out::<B>(app, basket.id()).await };
-    sweep.each_page("baskets that owe something", BATCH, list, oldest, id, settle).await;
+    sweep.each_page("baskets that owe something", BATCH, list, settle).await;
     for state in [State::Cancelling, State::Expiring] {
         let finish = |basket: B| async move { finish_closing::<B>(app, basket.id()).await };
         sweep_untouched(app, sweep, state, unchanged_before, finish).await;
@@ -185,9 +183,7 @@ pub async fn sweep_untouched<B: Basket, F>(
     F: Future<Output = Result<bool>>,
 {
     let list = |from, limit| store::list_untouched::<B>(app, state, from, before, limit);
-    let at = |basket: &B, _| Some(basket.modified_at());
-    let id = |basket: &B| basket.id().to_owned();
-    sweep.each_page(&format!("baskets that are {state}"), BATCH, list, at, id, finish).await;
+    sweep.each_page(&format!("baskets that are {state}"), BATCH, list, finish).await;
 }
 
 async fn carry_out<B: Basket>(app: &App, id: &str) -> Result<bool> {

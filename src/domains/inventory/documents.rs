@@ -203,8 +203,6 @@ document! {
         /// See [`StockDocument::reservations`].
         #[serde(default)]
         pub reservations: Vec<Reservation>,
-        /// Time since which something may have to be swept.
-        pub sweep_at: DateTime,
     } in StockDocument;
 }
 

@@ -45,8 +45,6 @@ document! {
     pub(super) struct SweptAccount {
         pub id as "_id": String,
         pub pending: Vec<Pending>,
-        /// Server time of the oldest hold.
-        pub holds_at: DateTime,
     } in AccountDocument;
 
     /// The mark of one transfer on an account.
@@ -133,8 +131,6 @@ document! {
     /// The part of a transfer by which the sweep finds it.
     pub(super) struct SweptTransfer {
         pub id as "_id": String,
-        /// Server time of the request.
-        pub at: DateTime,
     } in TransferDocument;
 
     /// State that a transfer reached, with the time.

@@ -113,15 +113,10 @@ pub async fn finish<S: Statements>(room: S, decided: &Decided<S::Receiver>) -> R
 /// Finishes committed decisions that were cut.
 pub async fn sweep<S: Statements>(room: S, sweep: &mut Sweep) {
     let (by, before) = (("openAt", "open_at"), sweep.unchanged_before());
-    let open = |from, limit| {
-        let found = room.decisions().list_between(by, from, before, limit);
-        async move { found.await.map(|page| page.map(Into::<Decided<S::Receiver>>::into)) }
-    };
-    let at = |decided: &Decided<S::Receiver>, _| decided.open_at;
-    let id = |decided: &Decided<S::Receiver>| decided.id.clone();
+    let open = |from, limit| room.decisions().list_between(by, from, before, limit);
     let end =
-        |decided: Decided<S::Receiver>| async move { finish(room, &decided).await.map(|()| true) };
-    sweep.each_page("decisions", SWEPT, open, at, id, end).await;
+        |decided: S::Decision| async move { finish(room, &decided.into()).await.map(|()| true) };
+    sweep.each_page("decisions", SWEPT, open, end).await;
 }
 
 /// Resolves the marks of a document from before `before`, whatever was decided. Returns whether there was one.

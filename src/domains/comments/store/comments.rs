@@ -19,7 +19,7 @@ use crate::{flow::earlier, graphql::prelude::*, mongo::prelude::*};
 /// Path of embedded comments.
 const ENTRIES: &str = "discussion.entries";
 
-pub(super) fn comments(app: &App) -> Collection<CommentDocument> {
+pub(crate) fn comments(app: &App) -> Collection<CommentDocument> {
     app.collection()
 }
 

@@ -16,7 +16,7 @@ use crate::{
 /// Pages that one command of a list reads: a page of a list rarely spans more.
 const PAGES: i64 = 2;
 
-pub(super) fn pages(app: &App) -> Collection<PageDocument> {
+pub(crate) fn pages(app: &App) -> Collection<PageDocument> {
     app.collection()
 }
 

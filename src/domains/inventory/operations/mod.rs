@@ -240,7 +240,7 @@ pub async fn list_to_sweep(
         let mut marks = entry.reserve_marks.iter().chain(&entry.apply_marks);
         entry.at < vanished || (entry.at < quiet && marks.any(|mark| mark.at < quiet))
     };
-    for stock in &mut found.items {
+    for stock in found.iter_mut().filter_map(|one| one.document.as_mut()) {
         stock.reservations.retain(is_due);
     }
     Ok(found)

@@ -50,14 +50,13 @@ pub(super) async fn list_ready(
             hint: Some("ready"),
             ..List::default()
         };
-        let SweptPage { mut items, unreadable } =
-            jobs(app).list_timed_swept(read, "$$ROOT").await?;
-        if unreadable.len() <= passed || items.len() >= limit || passed >= PASSED_OVER {
+        let (mut items, unreadable) = jobs(app).list_timed_readable(read, "$$ROOT").await?;
+        if unreadable <= passed || items.len() >= limit || passed >= PASSED_OVER {
             items.truncate(limit);
             return Ok(items);
         }
         // Twice as many each time, so that few reads pass over however many.
-        passed = unreadable.len().saturating_mul(2).min(PASSED_OVER);
+        passed = unreadable.saturating_mul(2).min(PASSED_OVER);
     }
 }
 

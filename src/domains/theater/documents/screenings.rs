@@ -62,8 +62,6 @@ document! {
         pub id as "_id": String,
         pub holds: Vec<Hold>,
         pub freed: Vec<Freed>,
-        /// The earliest time of what is to be swept.
-        pub sweep_at: DateTime,
     } in ScreeningDocument;
 
     /// Seats that are held for a booking.

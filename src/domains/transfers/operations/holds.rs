@@ -112,8 +112,6 @@ pub struct Held {
 pub struct Holding {
     /// The account.
     pub account: String,
-    /// Server time of its oldest hold, by which it is found.
-    pub at: DateTime,
     /// Its holds that are old enough.
     pub holds: Vec<Held>,
 }
@@ -130,7 +128,7 @@ pub async fn holdings(
     limit: i64,
 ) -> Result<SweptPage<Holding>> {
     let found = store::list_with_holds(app, from, before, limit).await?;
-    let holding = |SweptAccount { id, pending, holds_at }| {
+    let holding = |SweptAccount { id, pending }| {
         let mut holds = Vec::new();
         for mark in pending {
             if let (Some(cart), Some(tag), Some(_)) =
@@ -139,9 +137,9 @@ pub async fn holdings(
                 holds.push(Held { account: id.clone(), payment: mark.id, cart, tag });
             }
         }
-        Holding { account: id, at: holds_at, holds }
+        Some(Holding { account: id, holds })
     };
-    Ok(found.map(holding))
+    Ok(found.into_iter().map(|one| one.and_then(holding)).collect())
 }
 
 /// Corrects the time by which an account is found, of one that was found without an old hold.

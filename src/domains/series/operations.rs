@@ -67,10 +67,7 @@ fn since(kept: i64) -> String {
 ///
 /// # Errors
 /// `Uncounted` if some of them may have been counted.
-pub async fn record_views(
-    cx: Cx<'_>,
-    input: RecordViewsInput,
-) -> Result<ViewsRecorded, Stop<RecordViewsResult>> {
+pub async fn record_views(cx: Cx<'_>, input: RecordViewsInput) -> Answer<RecordViewsResult> {
     let views = input.checked()?.into_inner().views;
     let count = i32::try_from(views.len()).unwrap_or(i32::MAX);
     let now = cx.clock().timestamp_millis();
@@ -94,7 +91,7 @@ pub async fn record_views(
 pub async fn preallocate_views(
     cx: Cx<'_>,
     input: PreallocateViewsInput,
-) -> Result<ViewsPreallocated, Stop<PreallocateViewsResult>> {
+) -> Answer<PreallocateViewsResult> {
     let PreallocateViewsInput { page, hour } = input.checked()?.into_inner();
     let now = cx.clock().timestamp_millis();
     let hour = hour.map_or(now + HOUR, |hour| hour.0.timestamp_millis());

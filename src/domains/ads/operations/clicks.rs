@@ -29,10 +29,7 @@ use crate::{
 const VIEW: Duration = Duration::from_secs(3_600);
 
 /// Counts a click. A repeat counts nothing.
-pub async fn record_click(
-    cx: Cx<'_>,
-    input: RecordClickInput,
-) -> Result<RecordedClick, Stop<RecordClickResult>> {
+pub async fn record_click(cx: Cx<'_>, input: RecordClickInput) -> Answer<RecordClickResult> {
     let token = checked(&cx, &input.checked()?.token)?;
     let (campaign, is_repeat) = record(&cx, &token, EventKind::Click).await?;
     let (campaign_id, ad_unit) = named(&token);
@@ -43,7 +40,7 @@ pub async fn record_click(
 pub async fn record_conversion(
     cx: Cx<'_>,
     input: RecordConversionInput,
-) -> Result<RecordedConversion, Stop<RecordConversionResult>> {
+) -> Answer<RecordConversionResult> {
     let token = checked(&cx, &input.checked()?.token)?;
     let (_, is_repeat) = record(&cx, &token, EventKind::Conversion).await?;
     let (campaign_id, ad_unit) = named(&token);

@@ -37,7 +37,7 @@ const LENGTH: i64 = 30 * DAY;
 pub async fn launch_campaign(
     cx: Cx<'_>,
     input: LaunchCampaignInput,
-) -> Result<CampaignDocument, Stop<LaunchCampaignResult>> {
+) -> Answer<LaunchCampaignResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
     let op = &cx.op(&[subject, "launchCampaign"], input);
     let read = || async move { Ok(campaigns(&cx).begin_with(cx.bounds(), &op.id).await?) };
@@ -197,10 +197,7 @@ fn cap(input: &FrequencyCapInput) -> Cap {
 }
 
 /// Takes a campaign out of its zones. A repeat returns it.
-pub async fn pause_campaign(
-    cx: Cx<'_>,
-    input: PauseCampaignInput,
-) -> Result<CampaignDocument, Stop<PauseCampaignResult>> {
+pub async fn pause_campaign(cx: Cx<'_>, input: PauseCampaignInput) -> Answer<PauseCampaignResult> {
     let input = &input.checked()?;
     let read = || begin(cx, &input.campaign_id);
     decide(read, |attempt: Attempt, campaign: CampaignDocument| async move {
@@ -234,7 +231,7 @@ pub async fn pause_campaign(
 pub async fn resume_campaign(
     cx: Cx<'_>,
     input: ResumeCampaignInput,
-) -> Result<CampaignDocument, Stop<ResumeCampaignResult>> {
+) -> Answer<ResumeCampaignResult> {
     let input = &input.checked()?;
     let read = || begin(cx, &input.campaign_id);
     decide(read, |attempt: Attempt, campaign: CampaignDocument| async move {

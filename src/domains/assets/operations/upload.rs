@@ -32,7 +32,7 @@ pub async fn upload_asset(
     cx: Cx<'_>,
     input: UploadAssetInput,
     incoming: Incoming,
-) -> Changed<UploadAssetResult> {
+) -> Answer<UploadAssetResult> {
     let input = input.checked()?;
     let op = cx.op(&[cx.requester.subject()?, "uploadAsset"], &input);
     if input.idempotency_key.is_some() {
@@ -51,7 +51,7 @@ pub async fn replace_asset(
     cx: Cx<'_>,
     input: ReplaceAssetInput,
     incoming: Incoming,
-) -> Changed<ReplaceAssetResult> {
+) -> Answer<ReplaceAssetResult> {
     let input = input.checked()?;
     let op = cx.op(&[cx.requester.subject()?, "replaceAsset"], &input);
     let expected = input.version.clone().map_or(Expected::Any, |read| Expected::Version(read.0));

@@ -12,10 +12,7 @@ use crate::graphql::prelude::*;
 const TOO_MANY: &str = "too many changes of these addresses";
 
 /// Saves an address of the caller under a label, or replaces the one with this label.
-pub async fn save_address(
-    cx: Cx<'_>,
-    input: SaveAddressInput,
-) -> Result<AddressBookDocument, Stop<SaveAddressResult>> {
+pub async fn save_address(cx: Cx<'_>, input: SaveAddressInput) -> Answer<SaveAddressResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
     let op = &cx.op(&[subject, "saveAddress"], input);
     let read = || async { Ok(cx.begin_with::<AddressBookDocument>(subject).await?) };
@@ -42,10 +39,7 @@ pub async fn save_address(
 }
 
 /// Removes an address of the caller.
-pub async fn remove_address(
-    cx: Cx<'_>,
-    input: RemoveAddressInput,
-) -> Result<AddressBookDocument, Stop<RemoveAddressResult>> {
+pub async fn remove_address(cx: Cx<'_>, input: RemoveAddressInput) -> Answer<RemoveAddressResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
     let op = &cx.op(&[subject, "removeAddress"], input);
     let missing = || NotFound::new("address", input.label.as_str());

@@ -8,7 +8,6 @@ use super::{
         store,
         types::{AcceptPricesInput, AcceptPricesResult},
     },
-    Changed,
     lines::change,
 };
 use crate::{
@@ -57,7 +56,7 @@ pub async fn changed_prices(app: &App, cart: &CartDocument) -> Result<Vec<Change
 }
 
 /// Takes over the present prices of all lines.
-pub async fn accept_prices(cx: Cx<'_>, input: AcceptPricesInput) -> Changed<AcceptPricesResult> {
+pub async fn accept_prices(cx: Cx<'_>, input: AcceptPricesInput) -> Answer<AcceptPricesResult> {
     let input = &input.checked()?;
     let op = &cx.op(&[&input.cart_id, "acceptPrices"], input);
     change(cx, &input.cart_id, op, |call| async move {

@@ -88,7 +88,7 @@ impl LineChange {
 }
 
 /// The result of one change: the cart directly after it.
-type Verdict = Result<CartDocument, Stop<AddCartLineResult>>;
+type Verdict = Answer<AddCartLineResult>;
 
 /// Makes changes that [may join](LineChange::may_join) each other. Returns their results in the same order, or `None` if
 /// they have to be made one after the other. Without `shows_time` the time of the last change in the results isn't needed.

@@ -10,7 +10,7 @@ use mongodb::bson::DateTime;
 use super::{
     super::{
         documents::{Address, CartDocument, CartState, total},
-        operations::{Changed, cart, change},
+        operations::{cart, change},
         store,
     },
     MAX_AMOUNT,
@@ -85,7 +85,7 @@ fn too_much() -> InvalidInput {
 pub async fn set_shipping_method(
     cx: Cx<'_>,
     input: SetShippingMethodInput,
-) -> Changed<SetShippingMethodResult> {
+) -> Answer<SetShippingMethodResult> {
     let input = &input.checked()?;
     let op = &cx.op(&[&input.cart_id, "setShippingMethod"], input);
     change(cx, &input.cart_id, op, |call| async move {
@@ -126,7 +126,7 @@ pub async fn set_shipping_method(
 pub async fn remove_shipping_method(
     cx: Cx<'_>,
     input: RemoveShippingMethodInput,
-) -> Changed<RemoveShippingMethodResult> {
+) -> Answer<RemoveShippingMethodResult> {
     let input = &input.checked()?;
     let op = &cx.op(&[&input.cart_id, "removeShippingMethod"], input);
     change(cx, &input.cart_id, op, |call| async move {

@@ -20,10 +20,7 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Creates a voucher.
-pub async fn create_voucher(
-    cx: Cx<'_>,
-    input: CreateVoucherInput,
-) -> Result<VoucherDocument, Stop<CreateVoucherResult>> {
+pub async fn create_voucher(cx: Cx<'_>, input: CreateVoucherInput) -> Answer<CreateVoucherResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "createVoucher"], &input);
     let (percent, amount) = match (input.percent, input.amount) {
@@ -81,10 +78,7 @@ pub async fn create_voucher(
 }
 
 /// Ends a voucher: from now on no checkout can reserve it. A repeat is safe without an idempotency key.
-pub async fn end_voucher(
-    cx: Cx<'_>,
-    input: EndVoucherInput,
-) -> Result<VoucherDocument, Stop<EndVoucherResult>> {
+pub async fn end_voucher(cx: Cx<'_>, input: EndVoucherInput) -> Answer<EndVoucherResult> {
     let input = input.checked()?;
     if let Some(ended) = store::end(&cx, &input.code).after().await? {
         return Ok(ended);

@@ -19,10 +19,7 @@ use super::{
 use crate::graphql::prelude::*;
 
 /// Posts a comment, once per idempotency key.
-pub async fn post_comment(
-    cx: Cx<'_>,
-    input: PostCommentInput,
-) -> Result<CommentDocument, Stop<PostCommentResult>> {
+pub async fn post_comment(cx: Cx<'_>, input: PostCommentInput) -> Answer<PostCommentResult> {
     let author = cx.requester.subject()?;
     let input = input.checked()?;
     let parent = parent_of(&input.subject_id)?;
@@ -45,10 +42,7 @@ pub async fn post_comment(
 
 /// Reviews a product, once per author; a repeat of the same call returns the review. The first review of a
 /// product opens its discussion.
-pub async fn review_product(
-    cx: Cx<'_>,
-    input: ReviewProductInput,
-) -> Result<CommentDocument, Stop<ReviewProductResult>> {
+pub async fn review_product(cx: Cx<'_>, input: ReviewProductInput) -> Answer<ReviewProductResult> {
     let author = cx.requester.subject()?;
     let input = input.checked()?;
     let parent = parent_of(&NodeKind::PRODUCT.id(&input.sku))?;
@@ -99,7 +93,7 @@ async fn replied_to(
     discussed: &DiscussionHandle<'_>,
     global_id: &ID,
     reply: &str,
-) -> Result<CommentDocument, Stop<PostCommentResult>> {
+) -> Answer<PostCommentResult> {
     let (parent, id) = comment_of(global_id)?;
     let is_flat = discussed.layout == Layout::Paged;
     let is_here = parent == discussed.parent;

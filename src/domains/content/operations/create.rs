@@ -18,10 +18,7 @@ use crate::{
 };
 
 /// Creates content that readers can't see yet, once per idempotency key.
-pub async fn create_content(
-    cx: Cx<'_>,
-    input: CreateContentInput,
-) -> Result<Shown, Stop<CreateContentResult>> {
+pub async fn create_content(cx: Cx<'_>, input: CreateContentInput) -> Answer<CreateContentResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
     let op = &cx.op(&[subject, "createContent"], input);
     let text = input.text.of_kind(input.kind.into())?;

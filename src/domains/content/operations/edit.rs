@@ -14,10 +14,7 @@ use crate::{domains::images, graphql::prelude::*, mongo::Version};
 pub const REVISIONS: i64 = 50;
 
 /// Replaces the draft that the editor has read. A repeat of the same edit returns the content.
-pub async fn edit_content(
-    cx: Cx<'_>,
-    input: EditContentInput,
-) -> Result<Shown, Stop<EditContentResult>> {
+pub async fn edit_content(cx: Cx<'_>, input: EditContentInput) -> Answer<EditContentResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     replace(cx, subject, &input.content_id, &input.version, |node| {
         let text = input.text.of_kind(node.metadata.kind);
@@ -38,7 +35,7 @@ pub async fn edit_content(
 pub async fn restore_content(
     cx: Cx<'_>,
     input: RestoreContentInput,
-) -> Result<Shown, Stop<RestoreContentResult>> {
+) -> Answer<RestoreContentResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let (id, number) = (&input.content_id, i64::from(input.number));
     replace(cx, subject, id, &input.version, |node| {

@@ -23,14 +23,10 @@ use super::{
     },
 };
 use crate::{
-    app::App,
     config::Concern,
     domains::times::DAY,
-    error::Error,
     graphql::{
-        cx::Cx,
-        declared::Input,
-        refusals::{InvalidInput, Stop},
+        prelude::*,
         shares::{Clients, Shares},
     },
     join::try_join_all,
@@ -89,10 +85,7 @@ type ByMonth = BTreeMap<Month, Vec<(usize, RawDocumentBuf)>>;
 ///
 /// # Errors
 /// `Unavailable`: some of them may have been logged. `Overloaded`: none was.
-pub async fn log_events(
-    cx: Cx<'_>,
-    input: LogEventsInput,
-) -> Result<EventsLogged, Stop<LogEventsResult>> {
+pub async fn log_events(cx: Cx<'_>, input: LogEventsInput) -> Answer<LogEventsResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let durability =
         input.durability.unwrap_or_else(|| EventDurability::of(cx.placement().concern(Group::Log)));

@@ -24,11 +24,8 @@ use crate::{
     },
 };
 
-/// What an action returns.
-pub(super) type Acted<U> = Result<CharacterDocument, Stop<U>>;
-
 /// Picks up a thing that lies at the character's place, also from a container that lies there.
-pub async fn pick_up(cx: Cx<'_>, input: PickUpInput) -> Acted<PickUpResult> {
+pub async fn pick_up(cx: Cx<'_>, input: PickUpInput) -> Answer<PickUpResult> {
     let input = &input.checked()?;
     let call = &Call::of_player(cx, "pickUp", input, &input.character_id)?;
     let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
@@ -74,7 +71,7 @@ fn pieces(quantity: Option<i32>) -> Option<i64> {
 }
 
 /// Drops a thing at the character's place.
-pub async fn drop(cx: Cx<'_>, input: DropInput) -> Acted<DropResult> {
+pub async fn drop(cx: Cx<'_>, input: DropInput) -> Answer<DropResult> {
     let input = &input.checked()?;
     let call = &Call::of_player(cx, "drop", input, &input.character_id)?;
     let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
@@ -88,7 +85,7 @@ pub async fn drop(cx: Cx<'_>, input: DropInput) -> Acted<DropResult> {
 }
 
 /// Gives a thing to another character at the same place.
-pub async fn give_item(cx: Cx<'_>, input: GiveItemInput) -> Acted<GiveItemResult> {
+pub async fn give_item(cx: Cx<'_>, input: GiveItemInput) -> Answer<GiveItemResult> {
     let input = &input.checked()?;
     let call = &Call::of_player(cx, "giveItem", input, &input.character_id)?;
     let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
@@ -103,7 +100,7 @@ pub async fn give_item(cx: Cx<'_>, input: GiveItemInput) -> Acted<GiveItemResult
 }
 
 /// Gives gold to another character at the same place.
-pub async fn give_gold(cx: Cx<'_>, input: GiveGoldInput) -> Acted<GiveGoldResult> {
+pub async fn give_gold(cx: Cx<'_>, input: GiveGoldInput) -> Answer<GiveGoldResult> {
     let input = &input.checked()?;
     let call = &Call::of_player(cx, "giveGold", input, &input.character_id)?;
     let other = &*input.to_character_id;
@@ -131,7 +128,7 @@ fn receiver(
 }
 
 /// Moves a character through an exit of its place.
-pub async fn r#move(cx: Cx<'_>, input: MoveInput) -> Acted<MoveResult> {
+pub async fn r#move(cx: Cx<'_>, input: MoveInput) -> Answer<MoveResult> {
     let input = &input.checked()?;
     let call = &Call::of_player(cx, "move", input, &input.character_id)?;
     let direction = input.direction;
@@ -165,7 +162,7 @@ pub async fn r#move(cx: Cx<'_>, input: MoveInput) -> Acted<MoveResult> {
 }
 
 /// Buys a thing that is for sale at the character's place.
-pub async fn buy(cx: Cx<'_>, input: BuyInput) -> Acted<BuyResult> {
+pub async fn buy(cx: Cx<'_>, input: BuyInput) -> Answer<BuyResult> {
     let input = &input.checked()?;
     let call = &Call::of_player(cx, "buy", input, &input.character_id)?;
     let price = input.price.0;
@@ -185,7 +182,7 @@ pub async fn buy(cx: Cx<'_>, input: BuyInput) -> Acted<BuyResult> {
 }
 
 /// Sells a thing to the shop at the character's place, which pays a part of the item's price.
-pub async fn sell(cx: Cx<'_>, input: SellInput) -> Acted<SellResult> {
+pub async fn sell(cx: Cx<'_>, input: SellInput) -> Answer<SellResult> {
     let input = &input.checked()?;
     let call = &Call::of_player(cx, "sell", input, &input.character_id)?;
     let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };

@@ -24,10 +24,7 @@ use crate::{
 };
 
 /// Creates a place, without exits.
-pub async fn create_place(
-    cx: Cx<'_>,
-    input: CreatePlaceInput,
-) -> Result<PlaceDocument, Stop<CreatePlaceResult>> {
+pub async fn create_place(cx: Cx<'_>, input: CreatePlaceInput) -> Answer<CreatePlaceResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "createPlace"], &input);
     let CreatePlaceInput { title, description, is_shop, gold, .. } = input.into_inner();
@@ -67,10 +64,7 @@ pub(in super::super) fn fresh_place(
 }
 
 /// Opens an exit to another place, or closes it. A repeat changes nothing.
-pub async fn set_exit(
-    cx: Cx<'_>,
-    input: SetExitInput,
-) -> Result<PlaceDocument, Stop<SetExitResult>> {
+pub async fn set_exit(cx: Cx<'_>, input: SetExitInput) -> Answer<SetExitResult> {
     let (_, input) = (cx.requester.subject()?, input.checked()?);
     let id = &*input.place_id;
     let to = input.to_place_id.as_deref().map(String::as_str);
@@ -98,10 +92,7 @@ pub async fn set_exit(
 }
 
 /// Adds an item to the catalogue.
-pub async fn create_item(
-    cx: Cx<'_>,
-    input: CreateItemInput,
-) -> Result<ItemDocument, Stop<CreateItemResult>> {
+pub async fn create_item(cx: Cx<'_>, input: CreateItemInput) -> Answer<CreateItemResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "createItem"], &input);
     if let Some(picture) = &input.picture_id
@@ -156,7 +147,7 @@ pub enum Minted {
 }
 
 /// Makes a thing of an item, once per op.
-pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Result<Minted, Stop<MintItemResult>> {
+pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Answer<MintItemResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
     let item = items(&cx).get_settled(&input.item_id).await?;
     let item = &item.ok_or_else(|| NotFound::of(NodeKind::ITEM, &input.item_id))?;
@@ -216,7 +207,7 @@ pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Result<Minted, Stop<
 }
 
 /// The document to which a thing is added.
-async fn minted(cx: Cx<'_>, holder: &Holder) -> Result<Minted, Stop<MintItemResult>> {
+async fn minted(cx: Cx<'_>, holder: &Holder) -> Answer<MintItemResult> {
     let id = &*holder.id;
     Ok(match holder.kind {
         HolderKind::Character => {
@@ -235,7 +226,7 @@ async fn minted(cx: Cx<'_>, holder: &Holder) -> Result<Minted, Stop<MintItemResu
 pub async fn change_attributes(
     cx: Cx<'_>,
     input: ChangeAttributesInput,
-) -> Result<CharacterDocument, Stop<ChangeAttributesResult>> {
+) -> Answer<ChangeAttributesResult> {
     let input = &input.checked()?;
     let mut call = Call::of_player(cx, "changeAttributes", input, &input.character_id)?;
     call.owner = None;

@@ -25,10 +25,7 @@ const SOURCE: std::ops::RangeInclusive<usize> = 1..=200;
 ///
 /// # Errors
 /// `Uncounted` if only some of them may have been counted; with an idempotency key `Unavailable`.
-pub async fn record_hits(
-    cx: Cx<'_>,
-    input: RecordHitsInput,
-) -> Result<HitsRecorded, Stop<RecordHitsResult>> {
+pub async fn record_hits(cx: Cx<'_>, input: RecordHitsInput) -> Answer<RecordHitsResult> {
     let input = input.checked()?;
     let subject = cx.requester.subject()?;
     let tag = input.idempotency_key.is_some().then(|| {

@@ -9,15 +9,9 @@ use super::super::{
     },
 };
 use crate::{
-    app::App,
     domains::catalog,
-    error::Error,
-    flow::{Attempt, OpRecord, Step, decide},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        refusals::{Conflict, NotFound, Refusal, Stop},
-    },
+    flow::OpRecord,
+    graphql::{prelude::*, refusals::Refusal},
     mongo::Version,
 };
 
@@ -54,10 +48,7 @@ pub(in super::super) enum Refused {
 impl Refusal for Refused {}
 
 /// Books a receipt of goods, once per idempotency key.
-pub async fn receive_stock(
-    cx: Cx<'_>,
-    input: ReceiveStockInput,
-) -> Result<StockDocument, Stop<ReceiveStockResult>> {
+pub async fn receive_stock(cx: Cx<'_>, input: ReceiveStockInput) -> Answer<ReceiveStockResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = &cx.op(&[subject, "receiveStock"], &input);
     // Without an idempotency key of the client the call can't be a repeat.
@@ -75,10 +66,7 @@ pub async fn receive_stock(
 }
 
 /// Takes free pieces out of stock that can't be sold, once per idempotency key. Reserved pieces aren't touched.
-pub async fn write_off_stock(
-    cx: Cx<'_>,
-    input: WriteOffStockInput,
-) -> Result<StockDocument, Stop<WriteOffStockResult>> {
+pub async fn write_off_stock(cx: Cx<'_>, input: WriteOffStockInput) -> Answer<WriteOffStockResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = &cx.op(&[subject, "writeOffStock"], &input);
     let once = Once::Op { op, may_be_repeat: input.idempotency_key.is_some() };

@@ -44,9 +44,6 @@ use crate::graphql::{
     prelude::*,
 };
 
-/// What a mutation of an order returns.
-type Changed<U> = Result<OrderDocument, Stop<U>>;
-
 /// Returns the order if the caller may read it: their own, an anonymous one whose id they know, or any as a
 /// merchant.
 pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>> {
@@ -55,7 +52,7 @@ pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>> {
 }
 
 /// Cancels an order: goods and money are returned, each once.
-pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Changed<CancelOrderResult> {
+pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Answer<CancelOrderResult> {
     let input = input.checked()?;
     let op = &cx.op_of(&[&input.order_id, "cancelOrder"], &input, &());
     once(cx, &input.order_id, op, |order, _attempt| {
@@ -88,10 +85,7 @@ fn cancelled(mut order: OrderDocument) -> Decision {
 }
 
 /// Deletes a cancelled order for good.
-pub async fn delete_order(
-    cx: Cx<'_>,
-    input: DeleteOrderInput,
-) -> Result<DeletedOrder, Stop<DeleteOrderResult>> {
+pub async fn delete_order(cx: Cx<'_>, input: DeleteOrderInput) -> Answer<DeleteOrderResult> {
     let input = input.checked()?;
     let id = &input.order_id;
     if store::leave_tombstone(&cx, id).after().await?.is_some() {
@@ -127,7 +121,7 @@ async fn once<U>(
     id: &str,
     op: &Op,
     decision: impl Fn(OrderDocument, &Attempt) -> Result<Decision, Stop<U>>,
-) -> Changed<U>
+) -> Result<OrderDocument, Stop<U>>
 where
     U: From<NotFound> + From<OrderNotOpen> + From<Conflict>,
 {

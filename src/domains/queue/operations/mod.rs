@@ -71,7 +71,7 @@ fn is_visible(cx: Cx<'_>, job: &JobDocument) -> bool {
 }
 
 /// Adds a job. Once per idempotency key, and only if there is room for it.
-pub async fn enqueue(cx: Cx<'_>, input: EnqueueInput) -> Result<JobDocument, Stop<EnqueueResult>> {
+pub async fn enqueue(cx: Cx<'_>, input: EnqueueInput) -> Answer<EnqueueResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "enqueue"], &input);
     let admitted = match bounds::admit(&cx, subject).await? {
@@ -99,7 +99,7 @@ pub async fn enqueue(cx: Cx<'_>, input: EnqueueInput) -> Result<JobDocument, Sto
     answer(added)
 }
 
-fn answer(added: Added) -> Result<JobDocument, Stop<EnqueueResult>> {
+fn answer(added: Added) -> Answer<EnqueueResult> {
     match added {
         Added::Job(job) | Added::Before(job) => Ok(*job),
         Added::OtherInput => Err(Conflict::other_input().into()),

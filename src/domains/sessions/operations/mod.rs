@@ -56,7 +56,7 @@ pub(super) fn calendar(app: &App) -> Calendar {
 pub async fn record_sessions(
     cx: Cx<'_>,
     input: RecordSessionsInput,
-) -> Result<SessionsRecorded, Stop<RecordSessionsResult>> {
+) -> Answer<RecordSessionsResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "recordSessions"], &input);
     let attempt = cx.begin().await?;

@@ -24,7 +24,7 @@ use crate::{
 pub async fn checkout_booking(
     cx: Cx<'_>,
     input: CheckoutBookingInput,
-) -> Result<ReceiptDocument, Stop<CheckoutBookingResult>> {
+) -> Answer<CheckoutBookingResult> {
     let input = &input.checked()?;
     let op = &cx.op_of(&[&input.booking_id, "checkoutBooking"], input, &input.payment);
     let call = Call { cx, id: &input.booking_id, op, payment: Payment::from(&input.payment) };

@@ -67,10 +67,7 @@ fn is_visible(receipt: &ReceiptDocument, requester: &Requester) -> bool {
 }
 
 /// Cancels a receipt: its seats become free and its money is refunded, each once.
-pub async fn cancel_receipt(
-    cx: Cx<'_>,
-    input: CancelReceiptInput,
-) -> Result<ReceiptDocument, Stop<CancelReceiptResult>> {
+pub async fn cancel_receipt(cx: Cx<'_>, input: CancelReceiptInput) -> Answer<CancelReceiptResult> {
     let input = input.checked()?;
     let id = &input.receipt_id;
     let op = &cx.op_of(&[id, "cancelReceipt"], &input, &());

@@ -48,7 +48,7 @@ pub async fn screenings(
 pub async fn create_screening(
     cx: Cx<'_>,
     input: CreateScreeningInput,
-) -> Result<ScreeningDocument, Stop<CreateScreeningResult>> {
+) -> Answer<CreateScreeningResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "createScreening"], &input);
     if input.idempotency_key.is_some()

@@ -27,7 +27,6 @@ use super::{
             ReleaseSeatsResult, ScreeningBegun, ScreeningCancelled, SeatsTaken,
         },
     },
-    bookings::Changed,
     screenings::wanted,
 };
 use crate::{
@@ -37,7 +36,7 @@ use crate::{
 };
 
 /// Holds seats of a screening for a booking: all of them or none.
-pub async fn hold_seats(cx: Cx<'_>, input: HoldSeatsInput) -> Changed<HoldSeatsResult> {
+pub async fn hold_seats(cx: Cx<'_>, input: HoldSeatsInput) -> Answer<HoldSeatsResult> {
     let input = &input.checked()?;
     let op = &cx.op(&[&input.booking_id, "holdSeats"], input);
     let read = || async move {
@@ -131,7 +130,7 @@ fn taken(hold: &BookedSeats, screening: &ScreeningDocument) -> SeatsTaken {
 }
 
 /// Releases a hold of a booking.
-pub async fn release_seats(cx: Cx<'_>, input: ReleaseSeatsInput) -> Changed<ReleaseSeatsResult> {
+pub async fn release_seats(cx: Cx<'_>, input: ReleaseSeatsInput) -> Answer<ReleaseSeatsResult> {
     let input = &input.checked()?;
     let op = &cx.op(&[&input.booking_id, "releaseSeats"], input);
     let read = || begin(cx, &input.booking_id);

@@ -77,10 +77,7 @@ pub(super) async fn usage(app: &App, topic: &TopicEntry) -> Result<Usage> {
 }
 
 /// Creates a topic. Once per idempotency key.
-pub async fn create_topic(
-    cx: Cx<'_>,
-    input: CreateTopicInput,
-) -> Result<TopicEntry, Stop<CreateTopicResult>> {
+pub async fn create_topic(cx: Cx<'_>, input: CreateTopicInput) -> Answer<CreateTopicResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
     let op = &cx.op(&[subject, "createTopic"], input);
     let bounds = (
@@ -154,10 +151,7 @@ pub(super) async fn finish(app: &App, topic: &TopicEntry) -> Result<()> {
 }
 
 /// Deletes a topic with its messages.
-pub async fn delete_topic(
-    cx: Cx<'_>,
-    input: DeleteTopicInput,
-) -> Result<DeletedTopic, Stop<DeleteTopicResult>> {
+pub async fn delete_topic(cx: Cx<'_>, input: DeleteTopicInput) -> Answer<DeleteTopicResult> {
     let input = input.checked()?.into_inner();
     let missing = || NotFound::given(TOPIC, &input.name);
     let topic = store::find(&cx, &input.name).await?.ok_or_else(missing)?;
@@ -170,10 +164,7 @@ pub async fn delete_topic(
 }
 
 /// Publishes messages. A repeat with the same idempotency key publishes those that are missing.
-pub async fn publish(
-    cx: Cx<'_>,
-    input: PublishInput,
-) -> Result<PublishedMessages, Stop<PublishResult>> {
+pub async fn publish(cx: Cx<'_>, input: PublishInput) -> Answer<PublishResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "publish"], &input);
     let input = input.into_inner();

@@ -29,7 +29,7 @@ const MAX_TRIES: usize = 100;
 type Made<U> = Result<TransferDocument, Stop<U>>;
 
 /// Moves money from an account of the caller to another account. Once per idempotency key.
-pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Made<TransferResult> {
+pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Answer<TransferResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let (source, destination) = (&input.source_id, &input.destination_id);
     if source == destination {
@@ -57,14 +57,14 @@ pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Made<TransferResult> 
 }
 
 /// Deposits money from the outside world on an account. Once per idempotency key.
-pub async fn deposit(cx: Cx<'_>, input: DepositInput) -> Made<DepositResult> {
+pub async fn deposit(cx: Cx<'_>, input: DepositInput) -> Answer<DepositResult> {
     let (kind, input) = (TransferKind::Deposit, input.checked()?);
     let op = cx.op_of(&[cx.requester.subject()?, SCOPE], &input, &(kind, &*input));
     exchange(cx, kind, &op, &input.account_id, input.amount).await
 }
 
 /// Withdraws money from an account to the outside world. Once per idempotency key.
-pub async fn withdraw(cx: Cx<'_>, input: WithdrawInput) -> Made<WithdrawResult> {
+pub async fn withdraw(cx: Cx<'_>, input: WithdrawInput) -> Answer<WithdrawResult> {
     let (kind, input) = (TransferKind::Withdrawal, input.checked()?);
     let op = cx.op_of(&[cx.requester.subject()?, SCOPE], &input, &(kind, &*input));
     exchange(cx, kind, &op, &input.account_id, input.amount).await
@@ -94,7 +94,7 @@ where
 pub async fn reverse_transfer(
     cx: Cx<'_>,
     input: ReverseTransferInput,
-) -> Made<ReverseTransferResult> {
+) -> Answer<ReverseTransferResult> {
     let (_, input) = (cx.requester.subject()?, input.checked()?);
     let id = &input.transfer_id;
     let original = store::transfers(&cx).get_settled(id).await?;
@@ -118,7 +118,10 @@ pub async fn reverse_transfer(
 
 /// Cancels a transfer that the caller requested and that isn't committed. Debited money is returned in the
 /// background: by the claim's holder, or by the sweep once the claim has ended.
-pub async fn cancel_transfer(cx: Cx<'_>, input: CancelTransferInput) -> Made<CancelTransferResult> {
+pub async fn cancel_transfer(
+    cx: Cx<'_>,
+    input: CancelTransferInput,
+) -> Answer<CancelTransferResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let (id, reason) = (&input.transfer_id, TransferReason::CancelledByOwner);
     let cancelling = store::mark_cancelling(&cx, id, Some(subject), reason);

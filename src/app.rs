@@ -71,7 +71,7 @@ impl App {
     pub fn with_metrics(config: Config, database: Database, metrics: Metrics) -> Self {
         let ids = Ids::new(&config.secret);
         let placement = Placement::new(&config, &database);
-        let hub = Hub::new(placement.clone(), metrics.streams().clone());
+        let hub = Hub::new(placement.clone(), metrics.streams.clone());
         let limit = Duration::from_millis(config.request_millis);
         let keep = Duration::from_secs(config.suggestion_cache_seconds.into());
         let loader = Loader::new(placement.clone(), &metrics, limit, keep, config.coalesce_writes);

@@ -76,9 +76,9 @@ impl Last {
 
 impl Clock {
     pub(super) fn new(database: &Database, sessions: &Arc<Sessions>, metrics: &Metrics) -> Self {
-        let sent = metrics.commands().of(NO_COLLECTION, HELLO);
+        let sent = metrics.commands.of(NO_COLLECTION, HELLO);
         let hello = Hello { database: database.clone(), sessions: Arc::clone(sessions), sent };
-        let waiting = metrics.reads().waiting(NO_COLLECTION);
+        let waiting = metrics.reads.waiting(NO_COLLECTION);
         Self { hello: Batcher::new(hello, waiting), last: Arc::default() }
     }
 

@@ -302,7 +302,7 @@ impl Gateway {
         config: Config,
     ) -> Self {
         let (app_name, metrics, routes) = (fresh_name(), Metrics::default(), Routes::default());
-        let (uri, pool) = (&config.mongodb_uri, metrics.pool());
+        let (uri, pool) = (&config.mongodb_uri, &metrics.pool);
         let options = connect::options_with_metrics(uri, &app_name, pool).await;
         let mut options = options.expect("a URI");
         options.command_event_handler = Some(routes.handler());

@@ -255,7 +255,7 @@ impl Channels {
                 _ => {}
             }
             if let Err(error) = read {
-                app.metrics().streams().restarted(TopicsDocument::COLLECTION);
+                app.metrics().streams.restarted(TopicsDocument::COLLECTION);
                 tracing::warn!(
                     event = "topic_unread",
                     topic = channel.topic.name,

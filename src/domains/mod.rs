@@ -283,13 +283,13 @@ pub fn metadata_owners(config: &Config) -> impl Iterator<Item = &'static Metadat
 
 /// Every collection of the rooms that are switched on, with its indexes.
 pub fn collections(config: &Config) -> Vec<Declared> {
-    let rooms = switched_on(config).flat_map(|room| room.collections);
+    let rooms = switched_on(config).flat_map(Room::collections);
     let own = [
         room::declared::<LeaseDocument>(),
         room::declared::<SchemaVersionDocument>(),
         room::declared::<ErasureDocument>(),
     ];
-    own.into_iter().chain(rooms.copied()).collect()
+    own.into_iter().chain(rooms).collect()
 }
 
 /// What [`collections`] returns, and the collections that the rooms create while they run.

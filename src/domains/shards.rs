@@ -38,8 +38,7 @@ pub fn collections() -> Vec<Placed> {
         ("docgate", room::declared::<SchemaVersionDocument>()),
         ("docgate", room::declared::<ErasureDocument>()),
     ];
-    let declared =
-        ROOMS.iter().flat_map(|room| room.collections.iter().map(|one| (room.name, *one)));
+    let declared = ROOMS.iter().flat_map(|room| room.collections().map(|one| (room.name, one)));
     let declared = own.into_iter().chain(declared);
     let declared = declared.map(|(room, declared)| Placed { room, declared, made: None });
     let later = ROOMS.iter().flat_map(|room| room.later.iter().map(|one| (room.name, *one)));

@@ -71,7 +71,7 @@ pub mod types;
 use super::{
     Room,
     nodes::node_type,
-    room::{declared, documented, unmet},
+    room::{documented, unmet},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{CampaignDocument, EventDocument, ProfileDocument, ZoneDocument};
@@ -109,12 +109,6 @@ pub const ROOM: Room = Room {
         documented::<CampaignDocument>(),
         documented::<ProfileDocument>(),
         documented::<EventDocument>(),
-    ],
-    collections: &[
-        declared::<ZoneDocument>(),
-        declared::<CampaignDocument>(),
-        declared::<ProfileDocument>(),
-        declared::<EventDocument>(),
     ],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,

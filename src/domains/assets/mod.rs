@@ -74,11 +74,8 @@ pub mod types;
 mod view;
 
 use super::{
-    Room, audiences,
-    comments::Discussable,
-    metadata::MetadataOwner,
-    nodes::node_type,
-    room::{declared, documented},
+    Room, audiences, comments::Discussable, metadata::MetadataOwner, nodes::node_type,
+    room::documented,
 };
 use crate::{
     graphql::prelude::*,
@@ -128,11 +125,6 @@ pub const ROOM: Room = Room {
         documented::<AssetDocument>(),
         documented::<BlobDocument>(),
         documented::<ChunkDocument>(),
-    ],
-    collections: &[
-        declared::<AssetDocument>(),
-        declared::<BlobDocument>(),
-        declared::<ChunkDocument>(),
     ],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,

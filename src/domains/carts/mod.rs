@@ -94,7 +94,7 @@ pub mod vouchers;
 use super::{
     Room, baskets,
     nodes::node_type,
-    room::{declared, documented, unmet},
+    room::{documented, unmet},
 };
 use crate::{config::CENTURY, graphql::node_id::NodeKind};
 use addresses::AddressBookDocument;
@@ -155,12 +155,6 @@ pub const ROOM: Room = Room {
         documented::<AddressBookDocument>(),
         documented::<VoucherDocument>(),
         documented::<VoucherCustomerDocument>(),
-    ],
-    collections: &[
-        declared::<CartDocument>(),
-        declared::<AddressBookDocument>(),
-        declared::<VoucherDocument>(),
-        declared::<VoucherCustomerDocument>(),
     ],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,

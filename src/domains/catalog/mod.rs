@@ -91,7 +91,7 @@ use super::{
     images::Illustrated,
     metadata::MetadataOwner,
     nodes::{Node, NodeType, ObjectType},
-    room::{declared, documented},
+    room::documented,
 };
 use crate::{
     graphql::prelude::*,
@@ -161,7 +161,6 @@ pub const ROOM: Room = Room {
         is_absent("deletedAt")
     })],
     documents: &[documented::<ProductDocument>(), documented::<SlugDocument>()],
-    collections: &[declared::<ProductDocument>(), declared::<SlugDocument>()],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

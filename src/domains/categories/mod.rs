@@ -53,7 +53,7 @@ use super::{
     images::Illustrated,
     metadata::MetadataOwner,
     nodes::{Node, NodeType, node_type},
-    room::{declared, documented},
+    room::documented,
 };
 use crate::{
     graphql::prelude::*,
@@ -98,7 +98,6 @@ pub const ROOM: Room = Room {
         Condition::All(Vec::new())
     })],
     documents: &[documented::<CategoryDocument>(), documented::<FacetsDocument>()],
-    collections: &[declared::<CategoryDocument>(), declared::<FacetsDocument>()],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| {

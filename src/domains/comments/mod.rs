@@ -113,11 +113,7 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room,
-    nodes::node_type,
-    room::{declared, documented},
-};
+use super::{Room, nodes::node_type, room::documented};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
     AuthoredComment, CommentDocument, CommentExcerpt, Discussable, DiscussionSummary, Layout,
@@ -141,11 +137,6 @@ pub const ROOM: Room = Room {
         documented::<CommentDocument>(),
         documented::<PageDocument>(),
         documented::<AuthoredComment>(),
-    ],
-    collections: &[
-        declared::<CommentDocument>(),
-        declared::<PageDocument>(),
-        declared::<AuthoredComment>(),
     ],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,

@@ -51,11 +51,8 @@ mod sweep;
 pub mod types;
 
 use super::{
-    Room, audiences,
-    comments::Discussable,
-    metadata::MetadataOwner,
-    nodes::node_type,
-    room::{declared, documented},
+    Room, audiences, comments::Discussable, metadata::MetadataOwner, nodes::node_type,
+    room::documented,
 };
 use crate::{
     graphql::{node_id::NodeKind, requester::Role},
@@ -95,7 +92,6 @@ pub const ROOM: Room = Room {
         is_absent("deletedAt")
     })],
     documents: &[documented::<NodeDocument>(), documented::<RevisionDocument>()],
-    collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

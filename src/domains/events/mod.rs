@@ -46,7 +46,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{Later, Made, declared, documented, unmet},
+    room::{Later, Made, documented, unmet},
 };
 use crate::graphql::many::Bulk;
 pub use documents::{CallDocument, EventDocument, ImportDocument};
@@ -68,11 +68,10 @@ pub const ROOM: Room = Room {
     bulk: &[Bulk::of::<types::EventInput>()],
     // The collections of months are created at run time.
     documents: &[
-        documented::<EventDocument>(),
+        documented::<EventDocument>().elsewhere(),
         documented::<CallDocument>(),
         documented::<ImportDocument>(),
     ],
-    collections: &[declared::<CallDocument>(), declared::<ImportDocument>()],
     later: &[Later::of::<EventDocument>("events_*", Made::Monthly)],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,

@@ -64,11 +64,7 @@ mod sweep;
 mod things;
 pub mod types;
 
-use super::{
-    Room,
-    nodes::node_type,
-    room::{declared, documented},
-};
+use super::{Room, nodes::node_type, room::documented};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{CharacterDocument, ItemDocument, MoveDocument, PlaceDocument};
 use types::{Character, Item, Place};
@@ -95,12 +91,6 @@ pub const ROOM: Room = Room {
         documented::<PlaceDocument>(),
         documented::<ItemDocument>(),
         documented::<MoveDocument>(),
-    ],
-    collections: &[
-        declared::<CharacterDocument>(),
-        declared::<PlaceDocument>(),
-        declared::<ItemDocument>(),
-        declared::<MoveDocument>(),
     ],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,

@@ -34,17 +34,13 @@ pub mod resolvers;
 mod store;
 pub mod types;
 
-use super::{
-    Room,
-    room::{declared, documented},
-};
+use super::{Room, room::documented};
 pub use documents::{DayDocument, MonthDocument};
 
 /// The room.
 pub const ROOM: Room = Room {
     counters: &["recordHits"],
     documents: &[documented::<DayDocument>(), documented::<MonthDocument>()],
-    collections: &[declared::<DayDocument>(), declared::<MonthDocument>()],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -44,15 +44,11 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room,
-    room::{declared, documented},
-};
+use super::{Room, room::documented};
 pub use documents::{Author, IdentityDocument};
 
 pub const ROOM: Room = Room {
     documents: &[documented::<IdentityDocument>()],
-    collections: &[declared::<IdentityDocument>()],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),

@@ -62,7 +62,7 @@ pub mod types;
 use super::{
     Room, delivery,
     nodes::{Node, NodeType, ObjectType},
-    room::{declared, documented, unmet},
+    room::{documented, unmet},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
@@ -90,13 +90,6 @@ pub const ROOM: Room = Room {
         documented::<ConversationEntry>(),
         documented::<ReadDocument>(),
         documented::<SenderDocument>(),
-    ],
-    collections: &[
-        declared::<MessageDocument>(),
-        declared::<InboxBucket>(),
-        declared::<ConversationEntry>(),
-        declared::<ReadDocument>(),
-        declared::<SenderDocument>(),
     ],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,

@@ -89,7 +89,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, documented, unmet},
+    room::{documented, unmet},
 };
 pub use documents::{Mark, ReceiptDocument, Reservation, StockDocument, SweptStock};
 pub use types::{Availability, InsufficientStock, Stock};
@@ -112,7 +112,6 @@ pub const ROOM: Room = Room {
         )])
     }),
     documents: &[documented::<StockDocument>(), documented::<ReceiptDocument>()],
-    collections: &[declared::<StockDocument>(), declared::<ReceiptDocument>()],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

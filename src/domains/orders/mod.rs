@@ -88,12 +88,7 @@ mod sweep;
 mod together;
 pub mod types;
 
-use super::{
-    Room,
-    metadata::MetadataOwner,
-    nodes::node_type,
-    room::{declared, documented},
-};
+use super::{Room, metadata::MetadataOwner, nodes::node_type, room::documented};
 use crate::{
     graphql::{node_id::NodeKind, requester::Role},
     mongo::condition::is_absent,
@@ -119,11 +114,6 @@ pub const ROOM: Room = Room {
         documented::<OrderDocument>(),
         documented::<OrderNumberDocument>(),
         documented::<TogetherDocument>(),
-    ],
-    collections: &[
-        declared::<OrderDocument>(),
-        declared::<OrderNumberDocument>(),
-        declared::<TogetherDocument>(),
     ],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,

@@ -33,12 +33,7 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room,
-    images::Illustrated,
-    nodes::node_type,
-    room::{declared, documented},
-};
+use super::{Room, images::Illustrated, nodes::node_type, room::documented};
 use crate::{
     graphql::node_id::NodeKind,
     mongo::{Stored, condition::Condition},
@@ -61,7 +56,6 @@ pub const ROOM: Room = Room {
         exists: || Condition::All(Vec::new()),
     }],
     documents: &[documented::<PersonDocument>()],
-    collections: &[declared::<PersonDocument>()],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -31,7 +31,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{Later, Made, declared, documented, unmet},
+    room::{Later, Made, documented, unmet},
 };
 pub use documents::{BucketDocument, ImportDocument, PointDocument};
 
@@ -52,10 +52,9 @@ pub const ROOM: Room = Room {
     counters: &["recordViews"],
     documents: &[
         documented::<BucketDocument>(),
-        documented::<PointDocument>(),
+        documented::<PointDocument>().elsewhere(),
         documented::<ImportDocument>(),
     ],
-    collections: &[declared::<BucketDocument>(), declared::<ImportDocument>()],
     // With `series_engine = "native"`.
     later: &[Later::of::<PointDocument>("pageViewPoints", Made::TimeSeries)],
     broadcasts: broadcasts::BROADCASTS,

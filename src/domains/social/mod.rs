@@ -86,7 +86,7 @@ use super::{
     Room, delivery,
     metadata::MetadataOwner,
     nodes::{Node, NodeType, ObjectType},
-    room::{declared, documented},
+    room::documented,
 };
 use crate::{
     graphql::{node_id::NodeKind, requester::Role},
@@ -129,13 +129,6 @@ pub const ROOM: Room = Room {
         documented::<PostDocument>(),
         documented::<VoteDocument>(),
         documented::<FeedPage>(),
-    ],
-    collections: &[
-        declared::<UserDocument>(),
-        declared::<EdgeDocument>(),
-        declared::<PostDocument>(),
-        declared::<VoteDocument>(),
-        declared::<FeedPage>(),
     ],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,

@@ -79,7 +79,7 @@ pub mod types;
 use super::{
     Room, baskets,
     nodes::node_type,
-    room::{declared, documented, unmet},
+    room::{documented, unmet},
 };
 use crate::{config::CENTURY, graphql::node_id::NodeKind};
 pub use documents::{
@@ -146,12 +146,6 @@ pub const ROOM: Room = Room {
         documented::<ScreeningDocument>(),
         documented::<BookingDocument>(),
         documented::<ReceiptDocument>(),
-    ],
-    collections: &[
-        declared::<TheaterDocument>(),
-        declared::<ScreeningDocument>(),
-        declared::<BookingDocument>(),
-        declared::<ReceiptDocument>(),
     ],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,

@@ -34,7 +34,7 @@ pub mod types;
 
 use super::{
     Room,
-    room::{Later, Made, declared, documented, unmet},
+    room::{Later, Made, documented, unmet},
 };
 pub use documents::TopicsDocument;
 
@@ -50,7 +50,6 @@ pub const ROOM: Room = Room {
         ])
     }),
     documents: &[documented::<TopicsDocument>()],
-    collections: &[declared::<TopicsDocument>()],
     later: &[Later {
         declared: Declared {
             name: "topic_*",

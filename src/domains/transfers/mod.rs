@@ -83,11 +83,7 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room,
-    nodes::node_type,
-    room::{declared, documented},
-};
+use super::{Room, nodes::node_type, room::documented};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{AccountDocument, TransferDocument};
 use types::{Account, Transfer, TransferBy};
@@ -107,7 +103,6 @@ pub const ROOM: Room = Room {
         }),
     ],
     documents: &[documented::<AccountDocument>(), documented::<TransferDocument>()],
-    collections: &[declared::<AccountDocument>(), declared::<TransferDocument>()],
     broadcasts: broadcasts::BROADCASTS,
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),

@@ -380,7 +380,7 @@ impl Gateway {
         if !others.is_empty() {
             return on().collect::<Vec<_>>().into_iter();
         }
-        let is_filled = |room: &Room| room.collections.iter().any(|one| filled.contains(one.name));
+        let is_filled = |room: &Room| room.collections().any(|one| filled.contains(one.name));
         let is_near = |one: &Room, other: &Room| {
             one.name == other.name
                 || one.needs.contains(&other.name)

@@ -30,6 +30,7 @@ use docgate::{
     config::Config,
     domains::{self, Room, switched_on},
     edge::Edge,
+    invariants::Progress,
     managed,
     metrics::Metrics,
     mongo::{Walk, connect, migrations::SchemaVersionDocument},
@@ -439,7 +440,9 @@ impl Gateway {
 
     /// Fails with what is broken, if any invariant is.
     pub async fn assert_sound(&self) {
-        let report = in_time(async || domains::check_each(&self.app, self.rooms().await).await);
+        let report = in_time(async || {
+            domains::check_each(&self.app, self.rooms().await, Progress::default()).await
+        });
         let report = report.await;
         let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
         assert!(broken.is_empty(), "{broken:#?}");

@@ -76,7 +76,7 @@ pub(super) async fn list_due(app: &App, queue: &str, limit: i64) -> Result<Vec<J
     let read = List { filter, sort, limit, hint: Some("due"), ..List::default() };
     let heads = app.collection::<JobHead>();
     let page = heads.list_swept(("due", DateTime::from_millis(0)), of_heads(read)).await?;
-    Ok(page.items)
+    Ok(page.into_iter().filter_map(|job| job.document).collect())
 }
 
 /// The next queue, in the order of names, that has jobs of a state other than DONE; DELAYED and CLAIMED jobs count as one

@@ -32,7 +32,6 @@
 //!
 //! Each event is in the collection of its month, and each of these collections has its indexes.
 
-mod broadcasts;
 pub mod calendar;
 mod documents;
 pub mod import;
@@ -46,6 +45,7 @@ pub mod types;
 
 use super::{
     Room,
+    broadcasts::broadcasts,
     room::{Later, Made, documented, unmet},
 };
 use crate::graphql::many::Bulk;
@@ -73,7 +73,15 @@ pub const ROOM: Room = Room {
         documented::<ImportDocument>(),
     ],
     later: &[Later::of::<EventDocument>("events_*", Made::Monthly)],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "events_*" {
+            find "at" = "list: the events of a path, a host or a day, by time",
+            aggregate "at" = "list: the number of events by day and page",
+        }
+        "eventCalls" {
+            delete "at" = "sweep: calls that needn't be remembered",
+        }
+    },
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -91,15 +91,16 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
 /// ```
 ///
 /// Behind `in` stand the collection and its indexes, each by the name of a constructor of [`Index`]; `+ INDEX` at their
-/// end is an index that is declared elsewhere. `in "comments" by hash_of("on", "…") {` also declares a shard key by the
-/// name of a constructor of [`ShardKey`]; without it, the key is the hash of `_id`. A type for a part of the documents of a
-/// collection has no indexes: `in "carts";`, or `in CartDocument;`.
+/// end is an index that is declared elsewhere. `in "events" of Log {` also declares the [`Group`]; without it, that is `Core`.
+/// `in "comments" by hash_of("on", "…") {` also declares a shard key by the name of a constructor of [`ShardKey`]; without it,
+/// the key is the hash of `_id`. A type for a part of the documents of a collection has no indexes: `in "carts";`, or
+/// `in CartDocument;`.
 macro_rules! document {
     () => {};
     (
         $(#[$meta:meta])*
         $visibility:vis struct $name:ident { $($fields:tt)* } in $collection:literal
-        $(by $shard_key:ident($($part:expr),+))? {
+        $(of $group:ident)? $(by $shard_key:ident($($part:expr),+))? {
             $( $index:ident($($property:expr),+), )*
             $( + $other:expr, )*
         }
@@ -109,6 +110,7 @@ macro_rules! document {
 
         impl $crate::mongo::Stored for $name {
             const COLLECTION: &'static str = $collection;
+            $( const GROUP: $crate::mongo::Group = $crate::mongo::Group::$group; )?
             const INDEXES: &'static [$crate::mongo::indexes::Index] = &[
                 $( $crate::mongo::indexes::Index::$index($($property),+), )*
                 $( $other, )*

@@ -21,7 +21,7 @@ use super::{
     faults::FailedWrite,
     observe::{self, SharedCommand},
     raw_writes,
-    shared_writes::{MAX_BYTES, WriteBatchers, parts, same_error},
+    shared_writes::{MAX_BYTES, WriteBatchers, parts},
 };
 use crate::{
     config::Concern,
@@ -126,7 +126,7 @@ impl Appender {
         for (answer, count) in callers {
             let own = match &mut outcome {
                 Ok(failed) => outcome_of(failed, first..first + count),
-                Err(error) => Err(same_error(error)),
+                Err(error) => Err(error.for_another()),
             };
             first += count;
             answer.send((own, shared));

@@ -21,7 +21,7 @@ use super::{
     lists::{List, find_many},
     observe::{self, SharedCommand},
     raw_writes,
-    shared_writes::{MAX_BYTES, WriteBatchers, parts, same_error},
+    shared_writes::{MAX_BYTES, WriteBatchers, parts},
     write_command::Reply,
 };
 use crate::{
@@ -141,7 +141,7 @@ impl Inserter {
             }
             Err(error) => {
                 for Item { answer, .. } in part {
-                    answer.send((Outcome::Unknown(same_error(&error)), shared));
+                    answer.send((Outcome::Unknown(error.for_another()), shared));
                 }
             }
         }

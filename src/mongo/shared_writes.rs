@@ -1,10 +1,10 @@
 //! What the writers, inserters, appenders and counters have in common: whether calls share commands, and how a command
-//! is divided and its error told.
+//! is divided.
 
 use std::{hash::Hash, ops::Deref};
 
 use super::{batcher::Source, batchers::Batchers};
-use crate::{error::Error, metrics::database::Batches};
+use crate::metrics::database::Batches;
 
 /// Batchers of writes of one database.
 pub(super) struct WriteBatchers<K, S: Source> {
@@ -47,12 +47,4 @@ pub(super) fn parts<I>(batch: Vec<I>, most: usize, size: impl Fn(&I) -> usize) -
         }
     }
     parts
-}
-
-/// The error of a shared command, for one of its callers.
-pub(super) fn same_error(error: &Error) -> Error {
-    match error {
-        Error::Internal(source) => Error::internal(source.to_string()),
-        error => Error::unavailable(error.to_string()),
-    }
 }

@@ -339,7 +339,7 @@ fn same(outcome: &Outcome<Sends>) -> Outcome<After> {
     match outcome {
         Outcome::Applied(sends) => Outcome::Applied(After::Unread(*sends)),
         Outcome::Refused => Outcome::Refused,
-        Outcome::Unknown(error) => Outcome::Unknown(Error::unavailable(error.to_string())),
+        Outcome::Unknown(error) => Outcome::Unknown(error.for_another()),
     }
 }
 

@@ -32,12 +32,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    app::App,
-    error::Result,
-    flow::{Attempt, Sweep},
-    mongo::prelude::*,
-};
+use crate::{flow::Sweep, graphql::prelude::*, mongo::prelude::*};
 
 /// How often a pass lists records.
 pub const ROUNDS: usize = 10;

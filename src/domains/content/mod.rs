@@ -53,10 +53,7 @@ use super::{
     Room, audiences, broadcasts::broadcasts, comments::Discussable, metadata::MetadataOwner,
     nodes::node_type, room::documented,
 };
-use crate::{
-    graphql::{node_id::NodeKind, requester::Role},
-    mongo::prelude::*,
-};
+use crate::{graphql::prelude::*, mongo::prelude::*};
 pub use documents::{NodeDocument, RevisionDocument};
 pub use types::Content;
 use types::{Blog, BlogEntry, ContentBy, Folder, Gallery, Page};

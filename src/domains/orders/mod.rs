@@ -90,10 +90,7 @@ pub mod types;
 use super::{
     Room, broadcasts::broadcasts, metadata::MetadataOwner, nodes::node_type, room::documented,
 };
-use crate::{
-    graphql::{node_id::NodeKind, requester::Role},
-    mongo::condition::is_absent,
-};
+use crate::{graphql::prelude::*, mongo::condition::is_absent};
 pub use documents::OrderDocument;
 use documents::OrderNumberDocument;
 use together::TogetherDocument;

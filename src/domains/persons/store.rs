@@ -1,11 +1,7 @@
 //! MongoDB access of erasures.
 
 use super::documents::ErasureDocument;
-use crate::{
-    app::App,
-    error::{Error, Result},
-    mongo::prelude::*,
-};
+use crate::{graphql::prelude::*, mongo::prelude::*};
 
 /// Begins the erasure of a person, or finds the one that has begun.
 pub(super) async fn begin(app: &App, subject: &str) -> Result<ErasureDocument> {

@@ -89,10 +89,7 @@ use super::{
     nodes::{Node, NodeType, ObjectType},
     room::documented,
 };
-use crate::{
-    graphql::{node_id::NodeKind, requester::Role},
-    mongo::condition::Condition,
-};
+use crate::{graphql::prelude::*, mongo::condition::Condition};
 pub use documents::{EdgeDocument, FeedPage, PostDocument, Shown, UserDocument, VoteDocument};
 use types::Post;
 pub use types::User;

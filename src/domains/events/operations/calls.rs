@@ -12,10 +12,7 @@ use super::{
     ByMonth, Times,
 };
 use crate::{
-    app::App,
-    error::Error,
-    flow::Op,
-    graphql::refusals::{Conflict, Stop},
+    graphql::prelude::*,
     mongo::{Outcome, Version},
 };
 

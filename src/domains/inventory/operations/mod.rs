@@ -26,11 +26,8 @@ use super::{
     store::{self, NotApplied, NotReserved, stocks},
 };
 use crate::{
-    app::App,
     domains::catalog,
-    error::Error,
-    flow::{Attempt, Verdict},
-    graphql::input,
+    graphql::prelude::*,
     join::join_all,
     locks::lock,
     mongo::{Walk, guarded::Sends, swept::SweptPage},

@@ -7,11 +7,7 @@ use super::super::{
     documents::{OrderDocument, OrderNumberDocument},
     store,
 };
-use crate::{
-    app::{App, Ids},
-    error::{Error, Result},
-    mongo::Version,
-};
+use crate::{app::Ids, graphql::prelude::*, mongo::Version};
 
 /// The digits 0 to 31.
 const SYMBOLS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";

@@ -70,34 +70,11 @@ impl Date {
     }
 }
 
-impl TryFrom<String> for Date {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        Self::parse_date(&text).ok_or_else(|| format!("{text:?} is no date such as 1959-08-17"))
-    }
-}
-
-impl From<Date> for String {
-    fn from(date: Date) -> Self {
-        date.0
-    }
-}
-
-/// A calendar date in RFC 3339 format, such as `2024-02-29`.
-#[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
-impl ScalarType for Date {
-    fn parse(value: Value) -> InputValueResult<Self> {
-        of_text(value, Self::parse_date, "a date such as 1959-08-17 is expected")
-    }
-
-    fn is_valid(value: &Value) -> bool {
-        Self::parse(value.clone()).is_ok()
-    }
-
-    fn to_value(&self) -> Value {
-        Value::from(self.as_str())
-    }
+text_scalar! {
+    /// A calendar date in RFC 3339 format, such as `2024-02-29`.
+    #[async_graphql::Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
+    Date: parse_date, parse_date, as_str;
+    "a date such as 1959-08-17 is expected", "is no date such as 1959-08-17"
 }
 
 #[cfg(test)]

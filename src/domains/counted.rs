@@ -50,9 +50,6 @@ pub trait Marked: Stored {
     /// The field with the time of the mark, and the index that begins with it.
     const MARK: (&'static str, &'static str);
 
-    /// The projection of the fields.
-    fn fields() -> Document;
-
     /// Its `_id`.
     fn key(&self) -> &str;
 
@@ -176,7 +173,6 @@ async fn list_marked<T: Marked>(app: &App, from: DateTime) -> Result<SweptPage<T
     let list = List {
         filter: doc! { at: { "$gte": from, "$lt": DateTime::MAX } },
         limit: i64::try_from(T::LISTED).unwrap_or(i64::MAX),
-        projection: Some(T::fields()),
         hint: Some(index),
         ..List::default()
     };

@@ -175,7 +175,7 @@ impl<T: Stored> Collection<T> {
             collection: self.name,
             reads: self.loader.reads(T::GROUP),
             keys: Keys::Id,
-            fields: Fields::but(T::UNREAD),
+            fields: Fields::of::<T>(),
             majority: false,
         }
     }

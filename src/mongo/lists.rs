@@ -19,7 +19,8 @@ use super::{
     driver::{Raw, as_document, decode},
     expression,
     loader::{Loader, Timed},
-    lookup, migrations, observe, read_bytes,
+    lookup::Fields,
+    migrations, observe, read_bytes,
     swept::{SweptPage, decoded, id_of},
 };
 use crate::{error::Error, traces::ItemSpan};
@@ -104,9 +105,7 @@ impl<T: Stored> Collection<T> {
         &self,
         mut list: List,
     ) -> impl Future<Output = Result<Vec<Arc<RawDocumentBuf>>, Error>> + use<T> {
-        if list.projection.is_none() && !T::UNREAD.is_empty() {
-            list.projection = Some(lookup::each(T::UNREAD, 0));
-        }
+        list.projection = list.projection.or_else(|| Fields::of::<T>().projection());
         read_shared(self.loader(), self.for_reads(), list)
     }
 

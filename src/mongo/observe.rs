@@ -99,7 +99,8 @@ impl Read {
         let filter = lookup.filter(condition);
         let is_unique = lookup.keys.is_unique();
         let limit = if is_unique { i64::try_from(keys.len()).unwrap_or(0) } else { 0 };
-        let list = List { filter, limit, projection: lookup.projection(), ..List::default() };
+        let list =
+            List { filter, limit, projection: lookup.fields.projection(), ..List::default() };
         list.command(lookup.collection)
     }
 }

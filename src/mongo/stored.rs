@@ -27,6 +27,9 @@ pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     const UPGRADES: &'static [Upgrade] = &[];
     /// How a cluster divides the collection among its shards.
     const SHARD_KEY: ShardKey = ShardKey::ID;
+    /// The only fields that reads by key and lists return, if there are any. The keys of the reads are among them, and so is the
+    /// time of a list for a sweep.
+    const ONLY: &'static [&'static str] = &[];
     /// The fields that reads of whole documents leave out, because the type doesn't have them. None of them is a key of a
     /// read.
     const UNREAD: &'static [&'static str] = &[];
@@ -94,7 +97,7 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
 /// end is an index that is declared elsewhere. `in "events" of Log {` also declares the [`Group`]; without it, that is `Core`.
 /// `in "comments" by hash_of("on", "…") {` also declares a shard key by the name of a constructor of [`ShardKey`]; without it,
 /// the key is the hash of `_id`. A type for a part of the documents of a collection has no indexes: `in "carts";`, or
-/// `in CartDocument;`.
+/// `in CartDocument;`. Behind a colon stand the fields that its reads return, if not all: `in CartDocument: ["_id", "owner"];`.
 macro_rules! document {
     () => {};
     (
@@ -126,7 +129,7 @@ macro_rules! document {
     (
         $(#[$meta:meta])*
         $visibility:vis struct $name:ident { $($fields:tt)* }
-        in $($collection:literal)? $($whole:ident)?;
+        in $($collection:literal)? $($whole:ident)? $(: [$($only:expr),+])?;
         $($rest:tt)*
     ) => {
         $crate::mongo::stored::document! { $(#[$meta])* $visibility struct $name { $($fields)* } }
@@ -139,6 +142,7 @@ macro_rules! document {
                 const UPGRADES: &'static [$crate::mongo::migrations::Upgrade] =
                     <$whole as $crate::mongo::Stored>::UPGRADES;
             )?
+            $( const ONLY: &'static [&'static str] = &[$($only),+]; )?
         }
 
         $crate::mongo::stored::document! { $($rest)* }

@@ -203,7 +203,7 @@ document! {
         /// See [`StockDocument::reservations`].
         #[serde(default)]
         pub reservations: Vec<Reservation>,
-    } in StockDocument;
+    } in StockDocument: ["_id", "reservations", SWEEP_AT];
 }
 
 /// The field by which the sweep finds stock documents. It isn't decoded.

@@ -128,24 +128,12 @@ document! {
         pub(super) dead_at: Option<DateTime>,
         #[serde(default)]
         pub(super) retries: Vec<Retry>,
-    } in JobDocument;
+    } in JobDocument: [
+        "_id", "queue", "priority", "at", "due", "uniqueKey", "by", "doneAt", "deadAt", "retries"
+    ];
 }
 
 impl JobHead {
-    /// The fields to read.
-    pub(super) const FIELDS: &'static [&'static str] = &[
-        "_id",
-        "queue",
-        "priority",
-        "at",
-        "due",
-        "uniqueKey",
-        "by",
-        "doneAt",
-        "deadAt",
-        "retries",
-    ];
-
     /// The value of `unique` that it has while it is live, if it has a unique key.
     pub(super) fn unique(&self) -> Option<String> {
         self.unique_key.as_ref().map(|key| unique(&self.queue, key))

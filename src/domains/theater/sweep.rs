@@ -6,7 +6,9 @@ use std::collections::HashSet;
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::{BookingDocument, Hold, ReceiptDocument, ScreeningDocument, SweptScreening},
+    documents::{
+        BookingDocument, Hold, ReceiptDocument, SWEEP_AT, ScreeningDocument, SweptScreening,
+    },
     operations::{self, SaleOfSeats},
     store::{self, bookings, receipts, screenings},
 };
@@ -38,7 +40,8 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 /// Looks at the holds of each screening that it hasn't looked at before, and removes old marks of refunds.
 async fn sweep_screenings(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    let list = |from, limit| store::list_to_sweep(app, from, before, limit);
+    let (all, by) = (app.collection::<SweptScreening>(), (SWEEP_AT, "sweep_at"));
+    let list = |from, limit| all.list_between(by, from, before, limit);
     let look = |screening: SweptScreening| async move { look_at(app, &screening, before).await };
     sweep.each_page("holds", BATCH, list, look).await;
 }

@@ -45,7 +45,7 @@ document! {
     pub(super) struct SweptAccount {
         pub id as "_id": String,
         pub pending: Vec<Pending>,
-    } in AccountDocument;
+    } in AccountDocument: ["pending", HOLDS_AT];
 
     /// The mark of one transfer on an account.
     pub struct Pending {
@@ -131,7 +131,7 @@ document! {
     /// The part of a transfer by which the sweep finds it.
     pub(super) struct SweptTransfer {
         pub id as "_id": String,
-    } in TransferDocument;
+    } in TransferDocument: ["at"];
 
     /// State that a transfer reached, with the time.
     #[derive(SimpleObject)]

@@ -98,7 +98,7 @@ document! {
         pub(in super::super) today: Day,
         /// Version of the document's shape.
         pub(in super::super) v: Version<1>,
-    } in CampaignDocument;
+    } in CampaignDocument: ["_id", "state", "startsAt", "endsAt", "budget", "total", "today", "v"];
 
     /// The budget of a campaign.
     pub struct Budget {
@@ -210,12 +210,6 @@ impl Counts {
         self.conversions += other.conversions;
         self.spent += other.spent;
     }
-}
-
-impl ChargedCampaign {
-    /// The fields to read.
-    pub(in super::super) const FIELDS: &'static [&'static str] =
-        &["_id", "state", "startsAt", "endsAt", "budget", "total", "today", "v"];
 }
 
 impl CampaignDocument {

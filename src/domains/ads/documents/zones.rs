@@ -74,7 +74,7 @@ document! {
     pub(in super::super) struct ZoneHead {
         pub(in super::super) id as "_id": String,
         pub(in super::super) revision: i64,
-    } in ZoneDocument;
+    } in ZoneDocument: ["_id", "revision"];
 }
 
 /// The `_id` of a zone. Neither name contains `~` or `:`.
@@ -87,9 +87,4 @@ impl ZoneAd {
     pub(in super::super) fn has_cap(&self) -> bool {
         self.campaign_cap.is_some() || self.unit_cap.is_some()
     }
-}
-
-impl ZoneHead {
-    /// The fields to read.
-    pub(in super::super) const FIELDS: &'static [&'static str] = &["_id", "revision"];
 }

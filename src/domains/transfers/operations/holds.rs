@@ -10,7 +10,9 @@ use mongodb::bson::DateTime;
 
 use super::{
     super::{
-        documents::{SweptAccount, TransferDocument, TransferKind, TransferState, TransferStep},
+        documents::{
+            HOLDS_AT, SweptAccount, TransferDocument, TransferKind, TransferState, TransferStep,
+        },
         store::{self, NotHeld, Payment},
     },
     drive::{Driver, receiving_account},
@@ -127,7 +129,8 @@ pub async fn holdings(
     before: DateTime,
     limit: i64,
 ) -> Result<SweptPage<Holding>> {
-    let found = store::list_with_holds(app, from, before, limit).await?;
+    let by = (HOLDS_AT, "holds_at");
+    let found = app.collection::<SweptAccount>().list_between(by, from, before, limit).await?;
     let holding = |SweptAccount { id, pending }| {
         let mut holds = Vec::new();
         for mark in pending {

@@ -169,14 +169,8 @@ pub async fn list_all<C: Counts>(app: &App) -> Result<Vec<C>> {
 
 /// Records with a mark from `from` on, those that have waited longest first.
 async fn list_marked<T: Marked>(app: &App, from: DateTime) -> Result<SweptPage<T>> {
-    let (at, index) = T::MARK;
-    let list = List {
-        filter: doc! { at: { "$gte": from, "$lt": DateTime::MAX } },
-        limit: i64::try_from(T::LISTED).unwrap_or(i64::MAX),
-        hint: Some(index),
-        ..List::default()
-    };
-    app.collection().list_swept((at, from), list).await
+    let limit = i64::try_from(T::LISTED).unwrap_or(i64::MAX);
+    app.collection().list_between(T::MARK, from, DateTime::MAX, limit).await
 }
 
 /// Marks counts as dirty. Returns `false` if another caller inserted one of them at the same time; then some may not be marked.

@@ -128,6 +128,16 @@ pub fn verbatim<T: AsRef<str>>(
     move |field, value| checks::verbatim(field, value.as_ref(), length.clone()).map(|_| ())
 }
 
+/// A text of at most `most` bytes. Unlike other texts it may contain every character.
+pub fn bytes(most: usize) -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
+    move |field, text| {
+        if text.len() > most {
+            return Err(InvalidInput::new(field, format!("takes at most {most} bytes")));
+        }
+        Ok(())
+    }
+}
+
 /// A country; see [`country`](super::input::country).
 pub fn country() -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
     |field, value| checks::country(field, value).map(|_| ())

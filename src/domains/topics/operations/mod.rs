@@ -27,7 +27,7 @@ pub(super) const MESSAGES: RangeInclusive<i64> = 1..=1_000_000_000;
 /// Maximum number of messages of one call.
 pub(super) const AT_ONCE: usize = 100;
 /// Maximum size of a message in bytes.
-const PAYLOAD: usize = 65_536;
+pub(super) const PAYLOAD: usize = 65_536;
 /// The kind of things that are missing.
 const TOPIC: &str = "topic";
 /// Maximum number of commands that insert the messages of one call, and the pause between them.
@@ -37,14 +37,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Checks the name of a topic.
 pub(super) fn check_name(field: &str, name: &str) -> Result<(), InvalidInput> {
     input::plain_name(field, name)
-}
-
-/// Checks a message. Unlike other texts it may contain every character.
-pub(super) fn check_payload(field: &str, text: &mut str) -> Result<(), InvalidInput> {
-    if text.len() > PAYLOAD {
-        return Err(InvalidInput::new(field, format!("takes at most {PAYLOAD} bytes")));
-    }
-    Ok(())
 }
 
 fn is_visible(requester: &Requester, topic: &TopicEntry) -> bool {

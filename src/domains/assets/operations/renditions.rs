@@ -144,7 +144,7 @@ pub async fn picture(cx: Cx<'_>, id: &str) -> Result<Option<Picture<'static>>> {
     // Nearly all pictures were published before the last known time of the server. A few fields without the server's time
     // are the cheaper read for MongoDB.
     if let Some(reached) = cx.reached() {
-        let found = store::find_picture(&cx, id).await?;
+        let found = store::pictures(&cx).get(id).await?;
         let is_later = |found: &StoredPicture| found.get().published_at > reached;
         if !found.as_ref().is_some_and(is_later) {
             return Ok(found.and_then(|found| seen(cx, found, reached)));

@@ -31,14 +31,6 @@ pub(super) fn pictures(app: &App) -> Collection<StoredPicture> {
     app.collection()
 }
 
-/// Reads what an image needs of an asset. MongoDB has a short path for such fields: none is within another one.
-pub(super) async fn find_picture(app: &App, id: &str) -> Result<Option<StoredPicture>> {
-    pictures(app).get_part(id, PICTURE).await
-}
-
-/// The fields of [`PictureView`](super::view::PictureView).
-const PICTURE: &[&str] = &["_id", "metadata", "file", "publishedAt", "deleting", "v"];
-
 /// The collection of the content that contains assets.
 pub(super) fn parents(app: &App) -> Collection<ParentDocument> {
     app.collection()

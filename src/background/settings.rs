@@ -70,7 +70,7 @@ impl Comparison {
             }
             found.insert(other.gateway, keys);
         }
-        app.metrics().others().differ(found.len());
+        app.metrics().others.differ(found.len());
         self.known = found;
         Ok(())
     }

@@ -34,12 +34,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    app::App,
-    error::Result,
-    flow::{Attempt, Sweep},
-    mongo::prelude::*,
-};
+use crate::{flow::Sweep, graphql::prelude::*, mongo::prelude::*};
 
 /// How often a pass lists records.
 pub const ROUNDS: usize = 10;
@@ -58,9 +53,6 @@ pub trait Marked: Stored {
     const LISTED: usize;
     /// The field with the time of the mark, and the index that begins with it.
     const MARK: (&'static str, &'static str);
-
-    /// The projection of the fields.
-    fn fields() -> Document;
 
     /// Its `_id`.
     fn key(&self) -> &str;
@@ -106,7 +98,7 @@ async fn follow_all<C: Counts>(app: &App, sweep: &mut Sweep, due: DateTime) -> R
     let (mut followed, mut from, mut until) = (0, FIRST, due);
     for _ in 0..ROUNDS {
         let page = list_marked::<C::Record>(app, from..until, C::Record::LISTED).await?;
-        let is_full = page.read() >= C::Record::LISTED;
+        let is_full = page.len() >= C::Record::LISTED;
         let (marked, unreadable_until) = sweep.readable(page);
         if marked.is_empty() {
             // The marks of records that can't be read stay.
@@ -187,15 +179,8 @@ async fn list_marked<T: Marked>(
     marked: Range<DateTime>,
     limit: usize,
 ) -> Result<SweptPage<T>> {
-    let (at, index) = T::MARK;
-    let list = List {
-        filter: doc! { at: { "$gte": marked.start, "$lt": marked.end } },
-        limit: count(limit),
-        projection: Some(T::fields()),
-        hint: Some(index),
-        ..List::default()
-    };
-    app.collection().list_swept((at, marked.start), list).await
+    let limit = count(limit);
+    app.collection().list_between(T::MARK, marked.start, marked.end, limit).await
 }
 
 /// Marks counts as dirty. Returns `false` if another caller inserted one of them at the same time; then some may not be marked.
@@ -282,10 +267,10 @@ pub async fn wrong<C: Counts, R>(app: &App, different: Vec<(C, R)>) -> Result<Ve
         return Ok(different);
     }
     let marked = list_marked::<C::Record>(app, FIRST..DateTime::MAX, CHECKED).await?;
-    if marked.read() >= CHECKED || !marked.unreadable.is_empty() {
-        return Ok(Vec::new());
-    }
-    let pending = C::touched(&marked.items);
+    let is_full = marked.len() >= CHECKED;
+    let marked: Option<Vec<_>> = marked.into_iter().map(|one| one.document).collect();
+    let Some(marked) = marked.filter(|_| !is_full) else { return Ok(Vec::new()) };
+    let pending = C::touched(&marked);
     let now = list_all::<C>(app).await?.into_iter();
     let now: HashMap<String, i64> = now.map(|one| (one.key().to_owned(), one.changes())).collect();
     let is_wrong = |(counts, _): &(C, R)| {

@@ -145,21 +145,16 @@ impl<T: Stored> Collection<T> {
         self.read(Lookup { fields: Fields::Only(fields), ..self.by_id() }, id).await
     }
 
-    /// Like [`Self::get_part`], for many documents. One future waits for all of them.
+    /// Like [`Self::get`], for many documents. One future waits for all of them.
     ///
     /// # Errors
     /// No answer came, or the documents are more than the request may read. If the command of a document fails, that is the
     /// error of its part.
-    pub async fn get_parts(
-        &self,
-        mut ids: Vec<&str>,
-        fields: &'static [&'static str],
-    ) -> Result<Parts<T>, Error> {
+    pub async fn get_parts(&self, mut ids: Vec<&str>) -> Result<Parts<T>, Error> {
         ids.sort_unstable();
         ids.dedup();
         let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
-        let lookup = Lookup { fields: Fields::Only(fields), ..self.by_id() };
-        let reads = self.loader.read_many(&lookup, &ids).await?;
+        let reads = self.loader.read_many(&self.by_id(), &ids).await?;
         Ok(Parts::new(ids, reads))
     }
 
@@ -195,7 +190,7 @@ impl<T: Stored> Collection<T> {
             collection: self.name,
             reads: self.loader.reads(T::GROUP),
             keys: Keys::Id,
-            fields: Fields::but(T::UNREAD),
+            fields: Fields::of::<T>(),
             majority: false,
         }
     }
@@ -214,12 +209,7 @@ impl<T: Stored> Collection<T> {
     }
 
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
-    pub async fn insert(&self, document: T) -> Outcome<()> {
-        self.insert_ref(&document).await
-    }
-
-    /// Like [`Self::insert`], for callers that go on with the document.
-    pub async fn insert_ref(&self, document: &T) -> Outcome<()> {
+    pub async fn insert(&self, document: &T) -> Outcome<()> {
         match self.new_document(document) {
             Ok(raw) => self.insert_raw(raw).await,
             Err(error) => Outcome::Unknown(error),

@@ -70,6 +70,10 @@ fn is_left_over(deleting: bool, deleted: Option<&str>, generation: &str) -> bool
     deleting && deleted != Some(generation)
 }
 
+/// The counters of a [`StockDocument`], and the fields that decoding them needs.
+pub(super) const COUNTERS: &[&str] =
+    &["_id", "available", "sold", "received", "deleting", "deleted", "v"];
+
 /// The free pieces of one SKU as a lazy document. Lists read it for each of their products.
 pub(super) type StoredLevel = Viewed<LevelView<'static>>;
 
@@ -77,6 +81,7 @@ pub(super) type StoredLevel = Viewed<LevelView<'static>>;
 impl Stored for StoredLevel {
     const COLLECTION: &'static str = StockDocument::COLLECTION;
     const UPGRADES: &'static [Upgrade] = StockDocument::UPGRADES;
+    const ONLY: &'static [&'static str] = COUNTERS;
 
     fn read(stored: Arc<RawDocumentBuf>) -> Result<Self> {
         Self::over(stored)
@@ -203,9 +208,7 @@ document! {
         /// See [`StockDocument::reservations`].
         #[serde(default)]
         pub reservations: Vec<Reservation>,
-        /// Time since which something may have to be swept.
-        pub sweep_at: DateTime,
-    } in StockDocument;
+    } in StockDocument: ["_id", "reservations", SWEEP_AT];
 }
 
 /// The field by which the sweep finds stock documents. It isn't decoded.

@@ -151,7 +151,7 @@ pub async fn pictures(cx: Cx<'_>, ids: Vec<&str>) -> Result<Option<Pictures>> {
     if cx.reached().is_none() {
         return Ok(None);
     }
-    Ok(Some(Pictures(store::find_pictures(&cx, ids).await?)))
+    Ok(Some(Pictures(store::pictures(&cx).get_parts(ids).await?)))
 }
 
 /// The asset with this `_id` as a picture, if it is one whose size is known, and the caller may read it. It is read unless
@@ -169,7 +169,7 @@ pub async fn picture(
     if let Some(reached) = cx.reached() {
         let found = match ahead.and_then(|Pictures(parts)| parts.get(id)) {
             Some(found) => found?,
-            None => store::find_picture(&cx, id).await?,
+            None => store::pictures(&cx).get(id).await?,
         };
         let is_later = |found: &StoredPicture| found.get().published_at > reached;
         if !found.as_ref().is_some_and(is_later) {

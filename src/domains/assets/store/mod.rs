@@ -18,7 +18,7 @@ use super::{
 use crate::{
     domains::{audiences, former_paths},
     graphql::prelude::*,
-    mongo::{Parts, prelude::*},
+    mongo::prelude::*,
 };
 
 /// The collection of the assets.
@@ -30,19 +30,6 @@ pub(super) fn assets(app: &App) -> Collection<AssetDocument> {
 pub(super) fn pictures(app: &App) -> Collection<StoredPicture> {
     app.collection()
 }
-
-/// Reads what an image needs of an asset. MongoDB has a short path for such fields: none is within another one.
-pub(super) async fn find_picture(app: &App, id: &str) -> Result<Option<StoredPicture>> {
-    pictures(app).get_part(id, PICTURE).await
-}
-
-/// Reads the same of many assets.
-pub(super) async fn find_pictures(app: &App, ids: Vec<&str>) -> Result<Parts<StoredPicture>> {
-    pictures(app).get_parts(ids, PICTURE).await
-}
-
-/// The fields of [`PictureView`](super::view::PictureView).
-const PICTURE: &[&str] = &["_id", "metadata", "file", "publishedAt", "deleting", "v"];
 
 /// The collection of the content that contains assets.
 pub(super) fn parents(app: &App) -> Collection<ParentDocument> {

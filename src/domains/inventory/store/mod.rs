@@ -9,13 +9,11 @@ pub(super) use reservations::{
     NotApplied, NotReserved, applying, forget_empty, reserving, reserving_first, restocking,
 };
 
-use std::ops::Range;
-
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     MAX_RECEIPTS,
-    documents::{ReceiptDocument, SWEEP_AT, StockDocument, StoredLevel, SweptStock},
+    documents::{COUNTERS, ReceiptDocument, StockDocument, StoredLevel},
 };
 use crate::{
     app::App,
@@ -28,7 +26,6 @@ use crate::{
         condition::{Condition, at_least, contains, has_element, has_room, is},
         expression::{append, array, both, choose, count, literal, whole},
         guarded::Guarded,
-        swept::SweptPage,
     },
 };
 
@@ -44,11 +41,8 @@ pub(super) async fn find_counters(app: &App, sku: &str) -> Result<Option<StockDo
 /// Reads the same of these SKUs, and decodes only what tells the free pieces. Such reads share their commands with those of
 /// [`find_counters`].
 pub(super) async fn find_levels(app: &App, skus: Vec<&str>) -> Result<Parts<StoredLevel>, Error> {
-    app.collection::<StoredLevel>().get_parts(skus, COUNTERS).await
+    app.collection::<StoredLevel>().get_parts(skus).await
 }
-
-/// The counters, and the fields that decoding them needs.
-const COUNTERS: &[&str] = &["_id", "available", "sold", "received", "deleting", "deleted", "v"];
 
 /// A page of the SKUs with fewer free pieces than `below`, without those of deleted products.
 pub(super) async fn list_low(
@@ -145,19 +139,6 @@ pub(super) async fn forget(app: &App, before: DateTime) -> Result<(), Error> {
 /// Rule: the product isn't deleted.
 fn is_open<R>(otherwise: R) -> (Condition, R) {
     (is("deleting", true).negated(), otherwise)
-}
-
-/// Stock documents with something to sweep since a time of the range, those that have waited longest first.
-pub(super) async fn list_to_sweep(
-    app: &App,
-    range: &Range<DateTime>,
-    limit: i64,
-) -> Result<SweptPage<SweptStock>, Error> {
-    let filter = doc! { SWEEP_AT: { "$gte": range.start, "$lt": range.end } };
-    let sort = doc! { SWEEP_AT: 1 };
-    let projection = Some(doc! { "_id": 1, "reservations": 1, SWEEP_AT: 1 });
-    let list = List { filter, sort, limit, projection, ..List::default() };
-    app.collection().list_swept((SWEEP_AT, range.start), list).await
 }
 
 /// Of these SKUs, the stock documents with an entry of the holder.

@@ -13,7 +13,7 @@ use crate::{
     app::App,
     cli::failure::Failure,
     domains::{catalog, categories},
-    graphql::requester::{Requester, Role},
+    graphql::requester::Role,
     mongo::words::words,
 };
 
@@ -67,7 +67,7 @@ pub(super) async fn create_people(
             ... on Person { id } ... on UserError { code message }
         }
     }";
-    let merchant = &merchant();
+    let merchant = &someone(MERCHANT, &[Role::Merchant]);
     let create = cast.names.iter().enumerate().map(|(number, name)| async move {
         let variables = json!({ "name": name, "op": format!("demo-person-{number}") });
         let data = client.execute(merchant, CREATE, variables).await?;
@@ -108,7 +108,7 @@ pub(super) async fn add_stock(
     const RECEIVE: &str = "mutation($input: ReceiveStockInput!) { receiveStock(input: $input) {
         __typename ... on UserError { code message }
     } }";
-    let merchant = &merchant();
+    let merchant = &someone(MERCHANT, &[Role::Merchant]);
     let mut goods = Vec::with_capacity(products.len());
     for product in products {
         goods.push((product.sku.clone(), product.stock));
@@ -223,10 +223,6 @@ fn slug(product: &Product) -> String {
         slug.push('-');
     }
     slug + &product.sku.to_ascii_lowercase()
-}
-
-fn merchant() -> Requester {
-    someone(MERCHANT, &[Role::Merchant])
 }
 
 /// The text of a JSON string.

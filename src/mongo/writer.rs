@@ -26,7 +26,7 @@
 //! decides each failed statement. Any other failed statement is sent again by itself, so that its own reply tells the
 //! reason.
 //!
-//! Writes of one document whose guards consist of `$expr` are combined into one statement, up to [`MAX_COMBINED`]. So
+//! Writes of one document whose guards consist of `$expr` are combined into one statement, up to `MAX_COMBINED`. So
 //! MongoDB writes a document that many callers change only once for all of them. The stages of the writes follow each
 //! other, so each condition sees the changes before it; writes that don't depend on each other share one stage
 //! (`super::merging`). If one condition fails, none of the changes is applied, and each write is sent again as its own

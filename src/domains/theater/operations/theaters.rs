@@ -105,10 +105,7 @@ pub async fn change_seat_plan(
 }
 
 /// Replaces the name, the address and the place. A repeat finds them there.
-pub async fn update_theater(
-    cx: Cx<'_>,
-    input: UpdateTheaterInput,
-) -> Result<TheaterDocument, Stop<UpdateTheaterResult>> {
+pub async fn update_theater(cx: Cx<'_>, input: UpdateTheaterInput) -> Answer<UpdateTheaterResult> {
     let UpdateTheaterInput { theater_id: id, version, name, address, location } =
         input.checked()?.into_inner();
     let (attempt, theater) = cx.begin_with::<TheaterDocument>(&id).await?;

@@ -6,7 +6,7 @@ use std::{
     any::{Any, TypeId},
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -19,6 +19,7 @@ use crate::{
     config::Config,
     error::Error,
     flow::{Attempt, Bounds, OPS_CAP},
+    locks::lock,
     metrics::Metrics,
     mongo::{
         Collection, Counters, Loader, Placement, Stored, migrations::SchemaVersionDocument,
@@ -70,7 +71,7 @@ impl App {
     pub fn with_metrics(config: Config, database: Database, metrics: Metrics) -> Self {
         let ids = Ids::new(&config.secret);
         let placement = Placement::new(&config, &database);
-        let hub = Hub::new(placement.clone(), metrics.streams().clone());
+        let hub = Hub::new(placement.clone(), metrics.streams.clone());
         let limit = Duration::from_millis(config.request_millis);
         let keep = Duration::from_secs(config.suggestion_cache_seconds.into());
         let loader = Loader::new(placement.clone(), &metrics, limit, keep, config.coalesce_writes);
@@ -170,7 +171,7 @@ impl App {
 
     /// The value of this type that all requests of this process share. It is created at its first use.
     pub fn shared<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
-        let mut all = self.inner.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.inner.shared);
         let value = all.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
         Arc::clone(value).downcast().unwrap_or_default()
     }

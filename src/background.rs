@@ -76,7 +76,7 @@ async fn run_rooms(
         if parts.is_empty() {
             continue;
         }
-        let metrics = app.metrics().sweeps();
+        let metrics = &app.metrics().sweeps;
         let pass = limited(room, Sweep::begin(&attempt, app.bounds()));
         match run_from(app, room, &parts, pass).await {
             Ok(finished) => {
@@ -120,7 +120,7 @@ async fn run_from(
     for run in parts {
         run(app, &mut sweep).await;
     }
-    app.metrics().sweeps().passed_over(room.name, sweep.unreadable());
+    app.metrics().sweeps.passed_over(room.name, sweep.unreadable());
     sweep.finished()
 }
 

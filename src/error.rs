@@ -188,6 +188,17 @@ impl Error {
         }
     }
 
+    /// The same error for another caller of what has failed for several.
+    #[must_use]
+    pub fn for_another(&self) -> Self {
+        match self {
+            Self::Internal(source) => Self::internal(source.to_string()),
+            Self::NewerVersion(source) => Self::NewerVersion(source.to_string().into()),
+            Self::RateLimited(reason) => Self::RateLimited(reason.clone()),
+            error => Self::unavailable(error.to_string()),
+        }
+    }
+
     /// Converts the driver's error for a read. A read that exceeded its time limit, or got no answer, changed
     /// nothing.
     pub fn of_read(error: mongodb::error::Error) -> Self {

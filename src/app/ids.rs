@@ -4,7 +4,7 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use hmac::{Hmac, KeyInit as _, Mac};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 
 use crate::flow::Op;
 
@@ -118,9 +118,7 @@ impl Ids {
             }
             None => self.random(),
         };
-        // The digest is only compared with digests of the same operation.
-        let json = serde_json::to_vec(input).unwrap_or_default();
-        Op { id, input: BASE64.encode(&Sha256::digest(json)[..12]) }
+        Op { id, input: Op::digest(input) }
     }
 }
 

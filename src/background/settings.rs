@@ -8,16 +8,15 @@ use std::{
     time::Duration,
 };
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use serde::Serialize;
-use sha2::{Digest as _, Sha256};
-
 use crate::{
     app::App,
     config::Config,
     domains::switched_on,
     error::Error,
-    flow::agreement::{self, Digests},
+    flow::{
+        Op,
+        agreement::{self, Digests},
+    },
 };
 
 /// Pause between two comparisons, in pauses of the sweeps.
@@ -70,7 +69,7 @@ impl Comparison {
             }
             found.insert(other.gateway, keys);
         }
-        app.metrics().others().differ(found.len());
+        app.metrics().others.differ(found.len());
         self.known = found;
         Ok(())
     }
@@ -111,7 +110,7 @@ fn own(app: &App) -> Digests {
 /// The digests of the settings that must be the same. A text that is derived from the secret stands for the secret.
 fn digests(config: &Config, derived: String) -> Digests {
     macro_rules! each {
-        ($($key:ident),+ $(,)?) => { [$((stringify!($key), digest(&config.$key))),+] };
+        ($($key:ident),+ $(,)?) => { [$((stringify!($key), Op::digest(&config.$key))),+] };
     }
     let rooms: BTreeSet<&str> = switched_on(config).map(|room| room.name).collect();
     let roles: BTreeMap<&String, BTreeSet<&String>> =
@@ -120,10 +119,10 @@ fn digests(config: &Config, derived: String) -> Digests {
     let log = config.log_database.as_ref().unwrap_or(&config.database);
     let made = [
         ("secret", derived),
-        ("rooms", digest(&rooms)),
-        ("roles", digest(&roles)),
-        ("activity_database", digest(activity)),
-        ("log_database", digest(log)),
+        ("rooms", Op::digest(&rooms)),
+        ("roles", Op::digest(&roles)),
+        ("activity_database", Op::digest(activity)),
+        ("log_database", Op::digest(log)),
     ];
     let whole = each![
         site_locale,
@@ -157,12 +156,6 @@ fn digests(config: &Config, derived: String) -> Digests {
         taxes,
     ];
     made.into_iter().chain(whole).map(|(key, digest)| (key.to_owned(), digest)).collect()
-}
-
-/// The digest of a setting that isn't secret.
-fn digest(value: &impl Serialize) -> String {
-    let json = serde_json::to_vec(value).unwrap_or_default();
-    BASE64.encode(&Sha256::digest(json)[..12])
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 mod selection;
 
-use std::{error::Error as StdError, fmt, io, process::ExitCode};
+use std::{error::Error as StdError, fmt, io, path::Path, process::ExitCode};
 
 use crate::{config::Faults, edge::SetupError, error::Error, managed::ManagedError};
 
@@ -56,6 +56,11 @@ impl Failure {
     pub(super) fn code(&self) -> ExitCode {
         ExitCode::from(self.code)
     }
+}
+
+/// The failure to read, write or remove a file or a folder.
+pub(super) fn failed(action: &str, path: &Path, fault: &io::Error) -> Failure {
+    Failure::trouble(format!("can't {action} {}: {fault}", path.display()))
 }
 
 impl fmt::Display for Failure {

@@ -101,7 +101,7 @@ pub(super) async fn on_database_until<T>(
 /// Opens the database and counts its connections. The caller has to close the client before the command ends.
 pub(super) async fn open(config: &Config, metrics: &Metrics) -> Result<Database, Failure> {
     let (uri, database) = (&config.mongodb_uri, &config.database);
-    let opened = connect::with_metrics(uri, "docgate", database, metrics.pool()).await;
+    let opened = connect::with_metrics(uri, "docgate", database, &metrics.pool).await;
     opened.map_err(|fault| unusable(&fault))
 }
 

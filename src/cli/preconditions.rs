@@ -43,7 +43,7 @@ pub(super) async fn indexes_exist(app: &App, rooms: &[&str]) -> Result<(), Failu
         rooms.contains(&name) || named.flat_map(|room| room.needs).any(|needed| *needed == name)
     };
     let used = ROOMS.iter().filter(|room| is_used(room.name));
-    let declared: Vec<Declared> = used.flat_map(|room| room.collections).copied().collect();
+    let declared: Vec<Declared> = used.flat_map(|room| room.collections()).collect();
     let plan = indexes::plan(app.placement(), &declared).await?;
     if plan.iter().all(|planned| planned.step != Step::Create) {
         return Ok(());

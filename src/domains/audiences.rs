@@ -8,11 +8,7 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
-    graphql::{
-        input::{self, TAGS},
-        refusals::InvalidInput,
-        requester::{Requester, Role},
-    },
+    graphql::{input::TAGS, prelude::*},
     mongo::{
         condition::{Condition, contains, has_room},
         expression::{array, choose, count, literal},

@@ -21,7 +21,7 @@ pub struct Broadcast {
 /// Every kind of commands that go to all shards: those on any collection, and those of the rooms. None is an upsert or a
 /// `findAndModify`: a router refuses those without a key. A single update or delete without the key names `_id`.
 pub fn all() -> impl Iterator<Item = &'static Broadcast> {
-    BROADCASTS.iter().chain(ROOMS.iter().flat_map(|room| room.broadcasts))
+    OWN.iter().chain(ROOMS.iter().flat_map(|room| room.broadcasts))
 }
 
 /// The listed kind of a command, if there is one. `fields` are those that its filter restricts.
@@ -36,27 +36,27 @@ pub fn listed(collection: &str, command: &str, fields: &[&str]) -> Option<&'stat
     })
 }
 
-/// Declares a list: for each collection its commands, each with the fields and the reason.
+/// A list: for each collection its commands, each with the fields and the reason.
 macro_rules! broadcasts {
     ($( $collection:literal { $( $command:ident $fields:literal = $reason:literal, )+ } )+) => {
-        /// See [`Room::broadcasts`](crate::domains::Room::broadcasts).
-        pub(super) const BROADCASTS: &[$crate::domains::broadcasts::Broadcast] = &[$($(
+        &[$($(
             $crate::domains::broadcasts::Broadcast {
                 collection: $collection,
                 command: stringify!($command),
                 fields: $fields,
                 reason: $reason,
             },
-        )+)+];
+        )+)+]
     };
 }
 pub(crate) use broadcasts;
 
-broadcasts! {
+/// The commands on any collection.
+const OWN: &[Broadcast] = broadcasts! {
     "*" {
         aggregate "$changeStream" = "watch: one stream follows the changes of a collection",
         aggregate "$project" = "check: compares all documents, for `docgate check`",
         aggregate "$group" = "check: lists what documents refer to, for `docgate check`",
         find "" = "check: reads all documents in the order of `_id`, for `docgate check`, `docgate migrate` and `docgate person`",
     }
-}
+};

@@ -32,12 +32,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    app::App,
-    error::Result,
-    flow::{Attempt, Sweep},
-    mongo::prelude::*,
-};
+use crate::{flow::Sweep, graphql::prelude::*, mongo::prelude::*};
 
 /// How often a pass lists records.
 pub const ROUNDS: usize = 10;
@@ -54,9 +49,6 @@ pub trait Marked: Stored {
     const LISTED: usize;
     /// The field with the time of the mark, and the index that begins with it.
     const MARK: (&'static str, &'static str);
-
-    /// The projection of the fields.
-    fn fields() -> Document;
 
     /// Its `_id`.
     fn key(&self) -> &str;
@@ -101,7 +93,7 @@ async fn follow_all<C: Counts>(app: &App, sweep: &mut Sweep) -> Result<u64> {
     let (mut followed, mut from) = (0, FIRST);
     for _ in 0..ROUNDS {
         let page = list_marked::<C::Record>(app, from).await?;
-        let is_full = page.read() >= C::Record::LISTED;
+        let is_full = page.len() >= C::Record::LISTED;
         let (marked, unreadable_until) = sweep.readable(page);
         if marked.is_empty() {
             // The marks of records that can't be read stay.
@@ -177,15 +169,8 @@ pub async fn list_all<C: Counts>(app: &App) -> Result<Vec<C>> {
 
 /// Records with a mark from `from` on, those that have waited longest first.
 async fn list_marked<T: Marked>(app: &App, from: DateTime) -> Result<SweptPage<T>> {
-    let (at, index) = T::MARK;
-    let list = List {
-        filter: doc! { at: { "$gte": from, "$lt": DateTime::MAX } },
-        limit: i64::try_from(T::LISTED).unwrap_or(i64::MAX),
-        projection: Some(T::fields()),
-        hint: Some(index),
-        ..List::default()
-    };
-    app.collection().list_swept((at, from), list).await
+    let limit = i64::try_from(T::LISTED).unwrap_or(i64::MAX);
+    app.collection().list_between(T::MARK, from, DateTime::MAX, limit).await
 }
 
 /// Marks counts as dirty. Returns `false` if another caller inserted one of them at the same time; then some may not be marked.
@@ -268,10 +253,10 @@ pub async fn wrong<C: Counts, R>(app: &App, different: Vec<(C, R)>) -> Result<Ve
         return Ok(different);
     }
     let marked = list_marked::<C::Record>(app, FIRST).await?;
-    if marked.read() >= C::Record::LISTED || !marked.unreadable.is_empty() {
-        return Ok(Vec::new());
-    }
-    let pending = C::touched(&marked.items);
+    let is_full = marked.len() >= C::Record::LISTED;
+    let marked: Option<Vec<_>> = marked.into_iter().map(|one| one.document).collect();
+    let Some(marked) = marked.filter(|_| !is_full) else { return Ok(Vec::new()) };
+    let pending = C::touched(&marked);
     let now = list_all::<C>(app).await?.into_iter();
     let now: HashMap<String, i64> = now.map(|one| (one.key().to_owned(), one.changes())).collect();
     let is_wrong = |(counts, _): &(C, R)| {

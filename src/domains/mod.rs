@@ -119,6 +119,13 @@ pub const ROOMS: &[&Room] = &[
     &topics::ROOM,
 ];
 
+/// The documents of docgate itself.
+const OWN: [Documented; 3] = [
+    room::documented::<LeaseDocument>(),
+    room::documented::<SchemaVersionDocument>(),
+    room::documented::<ErasureDocument>(),
+];
+
 /// The fields of rooms in a root type of the schema.
 macro_rules! root {
     (
@@ -283,13 +290,8 @@ pub fn metadata_owners(config: &Config) -> impl Iterator<Item = &'static Metadat
 
 /// Every collection of the rooms that are switched on, with its indexes.
 pub fn collections(config: &Config) -> Vec<Declared> {
-    let rooms = switched_on(config).flat_map(|room| room.collections);
-    let own = [
-        room::declared::<LeaseDocument>(),
-        room::declared::<SchemaVersionDocument>(),
-        room::declared::<ErasureDocument>(),
-    ];
-    own.into_iter().chain(rooms.copied()).collect()
+    let own = OWN.iter().filter_map(|documents| documents.declared);
+    own.chain(switched_on(config).flat_map(Room::collections)).collect()
 }
 
 /// What [`collections`] returns, and the collections that the rooms create while they run.
@@ -319,12 +321,7 @@ pub fn all_documents() -> Vec<(Option<&'static Room>, Documented)> {
 fn documents_of(
     rooms: impl Iterator<Item = &'static Room>,
 ) -> Vec<(Option<&'static Room>, Documented)> {
-    let own = [
-        room::documented::<LeaseDocument>(),
-        room::documented::<SchemaVersionDocument>(),
-        room::documented::<ErasureDocument>(),
-    ];
-    let own = own.into_iter().map(|documents| (None, documents));
+    let own = OWN.iter().map(|documents| (None, *documents));
     let of_room =
         |room: &'static Room| room.documents.iter().map(move |documents| (Some(room), *documents));
     own.chain(rooms.flat_map(of_room)).collect()
@@ -347,7 +344,7 @@ const SECOND_LOOK: Duration = Duration::from_millis(500);
 /// # Errors
 /// `Unavailable`: a read failed.
 pub async fn check(app: &App, progress: Progress) -> Result<Report, Error> {
-    let all = || look(app, switched_on(app.config()), progress);
+    let all = || check_each(app, switched_on(app.config()), progress);
     let first = all().await?;
     if first.is_clean() {
         return Ok(first);
@@ -362,13 +359,6 @@ pub async fn check(app: &App, progress: Progress) -> Result<Report, Error> {
 /// # Errors
 /// `Unavailable`: a read failed.
 pub async fn check_each(
-    app: &App,
-    rooms: impl Iterator<Item = &'static Room>,
-) -> Result<Report, Error> {
-    look(app, rooms, Progress::default()).await
-}
-
-async fn look(
     app: &App,
     rooms: impl Iterator<Item = &'static Room>,
     progress: Progress,

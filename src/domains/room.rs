@@ -62,8 +62,8 @@ pub struct Room {
     pub rows: &'static [Row],
     /// The documents of its collections, those of collections that it creates while it runs among them.
     pub documents: &'static [Documented],
-    /// Its collections with their indexes, groups and shard keys.
-    pub collections: &'static [Declared],
+    /// Collections of one kind of documents, if it has several.
+    pub several: &'static [Declared],
     /// Collections that it creates while it runs.
     pub later: &'static [Later],
     /// Its commands that name no shard key. A router sends them to all shards.
@@ -114,7 +114,7 @@ impl Room {
             metadata: &[],
             rows: &[],
             documents: &[],
-            collections: &[],
+            several: &[],
             later: &[],
             broadcasts: &[],
             personal: &[],
@@ -126,11 +126,19 @@ impl Room {
             repair: None,
         }
     }
+
+    /// Its collections with their indexes, groups and shard keys, without those that it creates while it runs.
+    pub fn collections(&self) -> impl Iterator<Item = Declared> + use<> {
+        let own = self.documents.iter().filter_map(|documents| documents.declared);
+        own.chain(self.several.iter().copied())
+    }
 }
 
 /// The documents of a collection: how they are described, and how they are upgraded.
 #[derive(Debug, Clone, Copy)]
 pub struct Documented {
+    /// The collection, if there is one of the kind, and the room doesn't create it while it runs.
+    pub declared: Option<Declared>,
     /// Name of the collection. If the room has several of the kind, the name of the first one.
     pub collection: &'static str,
     /// The description of a document.
@@ -158,11 +166,17 @@ impl Documented {
     pub fn newest(&self) -> i32 {
         newest(self.upgrades)
     }
+
+    /// The same without a collection: [`Room::several`] or [`Room::later`] declares those of the kind.
+    pub(crate) const fn elsewhere(self) -> Self {
+        Self { declared: None, ..self }
+    }
 }
 
 /// The documents of a collection.
 pub(crate) const fn documented<T: Stored + Described>() -> Documented {
     Documented {
+        declared: Some(declared::<T>()),
         collection: T::COLLECTION,
         shape: T::SHAPE,
         indexes: T::INDEXES,

@@ -3,14 +3,10 @@
 use std::{fmt::Write as _, ops::Deref};
 
 use super::{
-    ROOMS, broadcasts,
-    persons::ErasureDocument,
-    room::{self, Later, Made},
+    OWN, ROOMS, broadcasts,
+    room::{Later, Made},
 };
-use crate::{
-    flow::lease::LeaseDocument,
-    mongo::{Group, indexes::Declared, migrations::SchemaVersionDocument},
-};
+use crate::mongo::{Group, indexes::Declared};
 
 /// A collection, or collections of one kind. It dereferences to its declaration.
 #[derive(Debug, Clone, Copy)]
@@ -33,14 +29,10 @@ impl Deref for Placed {
 
 /// Every collection of every room, also of rooms that are switched off.
 pub fn collections() -> Vec<Placed> {
-    let own = [
-        ("flow", room::declared::<LeaseDocument>()),
-        ("docgate", room::declared::<SchemaVersionDocument>()),
-        ("docgate", room::declared::<ErasureDocument>()),
-    ];
-    let declared =
-        ROOMS.iter().flat_map(|room| room.collections.iter().map(|one| (room.name, *one)));
-    let declared = own.into_iter().chain(declared);
+    let own = ["flow", "docgate", "docgate"].into_iter().zip(OWN);
+    let own = own.filter_map(|(of, documents)| Some((of, documents.declared?)));
+    let declared = ROOMS.iter().flat_map(|room| room.collections().map(|one| (room.name, one)));
+    let declared = own.chain(declared);
     let declared = declared.map(|(room, declared)| Placed { room, declared, made: None });
     let later = ROOMS.iter().flat_map(|room| room.later.iter().map(|one| (room.name, *one)));
     let later =

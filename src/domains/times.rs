@@ -2,11 +2,38 @@
 
 use std::ops::RangeInclusive;
 
+use mongodb::bson;
+
 use crate::{
-    app::App,
+    app::{App, rfc3339},
     error::{Error, Result},
     graphql::scalars::DateTime,
 };
+
+/// Lengths in milliseconds.
+pub const SECOND: i64 = 1_000;
+/// See [`SECOND`].
+pub const MINUTE: i64 = 60 * SECOND;
+/// See [`SECOND`].
+pub const HOUR: i64 = 60 * MINUTE;
+/// See [`SECOND`].
+pub const DAY: i64 = 24 * HOUR;
+
+/// The day in UTC of a moment, such as `2026-11-23`.
+pub fn day_of(moment: i64) -> String {
+    let mut date = rfc3339(bson::DateTime::from_millis(moment));
+    date.truncate("2026-11-23".len());
+    date
+}
+
+/// The start of a day in UTC.
+///
+/// # Errors
+/// The text isn't a day.
+pub fn midnight(date: &str) -> Result<i64> {
+    let begins = bson::DateTime::parse_rfc3339_str(format!("{date}T00:00:00Z"));
+    begins.map(bson::DateTime::timestamp_millis).map_err(Error::internal)
+}
 
 /// The last multiple of `step` up to `moment`.
 pub fn floor(moment: i64, step: i64) -> i64 {

@@ -3,22 +3,15 @@
 
 use std::{collections::BTreeMap, time::Instant};
 
-use async_graphql::{ID, MaybeUndefined};
+use async_graphql::MaybeUndefined;
 use mongodb::bson::DateTime;
 
 use crate::{
-    app::App,
-    error::Error,
     flow::{
-        Attempt, Op,
         lease::Lease,
         tree::{Branch, Deleted, Pass, Tree, path_below},
     },
-    graphql::{
-        node_id::NodeKind,
-        refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Refusal, Stop},
-        scalars::Slug,
-    },
+    graphql::{prelude::*, refusals::Refusal},
     mongo::Sends,
 };
 

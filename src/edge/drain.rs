@@ -7,7 +7,7 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -17,6 +17,7 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use tokio::time::timeout;
 
 use super::received_bytes::ReceivedBytes;
+use crate::locks::lock;
 
 /// Maximum number of bytes that are drained.
 const MAX: usize = 256 << 10;
@@ -39,7 +40,7 @@ impl UnreadBody {
 
     /// Reads the rest of the body, up to the limits.
     pub(super) async fn drain(&self) {
-        let Some(mut body) = self.rest().take() else { return };
+        let Some(mut body) = lock(&self.0).take() else { return };
         let mut read = 0;
         let all = async {
             while let Some(Ok(frame)) = body.frame().await
@@ -49,10 +50,6 @@ impl UnreadBody {
             }
         };
         let _late = timeout(TIMEOUT, all).await;
-    }
-
-    fn rest(&self) -> MutexGuard<'_, Option<Incoming>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -91,7 +88,7 @@ impl Body for TrackedBody {
 impl Drop for TrackedBody {
     fn drop(&mut self) {
         if let Some(body) = self.body.take().filter(|body| !body.is_end_stream()) {
-            *self.unread.rest() = Some(body);
+            *lock(&self.unread.0) = Some(body);
         }
     }
 }

@@ -112,7 +112,7 @@ impl Observed {
         &self,
         execution: F,
     ) -> impl Future<Output = (F::Output, u64)> + use<F> {
-        request::count_commands(self.observer.app.metrics().refusals().clone(), execution)
+        request::count_commands(self.observer.app.metrics().refusals.clone(), execution)
     }
 
     /// Records the response.

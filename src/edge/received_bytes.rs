@@ -4,7 +4,7 @@
 //! hyper and the WebSocket library have their own read buffers. The fill level of such a buffer is the bytes read from
 //! the TCP stream minus the bytes handed out. Within a request the buffer is filled again only if it is empty.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::{extract::Request, http::request::Parts};
 
@@ -12,6 +12,7 @@ use super::{
     server::Peer,
     shares::{Client, LimitReached, Permit},
 };
+use crate::locks::lock;
 
 /// Bytes that each connection may hold without being counted: the size of one read of hyper. It is enough for
 /// most requests.
@@ -60,7 +61,7 @@ impl ReceivedBytes {
 
     /// Must be called before the TCP stream is read.
     pub(super) fn before_read(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         if state.phase == Phase::Request {
             state.buffered = 0;
         }
@@ -71,7 +72,7 @@ impl ReceivedBytes {
     /// # Errors
     /// The limit is exceeded, in a phase without another check.
     pub(super) fn read(&self, bytes: usize) -> Result<(), LimitReached> {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.buffered += bytes;
         let counted = state.count();
         match state.phase {
@@ -86,7 +87,7 @@ impl ReceivedBytes {
 
     /// Starts a request. Its head is kept until the response.
     pub(super) fn begin(&self, client: Client, request: &Request<impl Sized>) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.phase = Phase::Request;
         state.permit.pass_to(Some(client));
         state.kept = length(request).min(state.buffered);
@@ -95,7 +96,7 @@ impl ReceivedBytes {
 
     /// Subtracts bytes that were handed out: a part of a body, or a control frame.
     pub(super) fn handed_out(&self, bytes: usize) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.buffered = state.buffered.saturating_sub(bytes);
         // The count has become smaller, so the limit can be ignored.
         let _counted = state.count();
@@ -106,7 +107,7 @@ impl ReceivedBytes {
     /// # Errors
     /// The limit is exceeded.
     pub(super) fn keep(&self, bytes: usize) -> Result<(), LimitReached> {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.kept += bytes;
         state.count()
     }
@@ -116,7 +117,7 @@ impl ReceivedBytes {
     /// # Errors
     /// The data after the request exceed the limit; the connection should be closed.
     pub(super) fn end(&self, is_whole: bool) -> Result<(), LimitReached> {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         if state.phase == Phase::Request {
             state.phase = if is_whole { Phase::Head } else { Phase::Response };
         }
@@ -129,7 +130,7 @@ impl ReceivedBytes {
 
     /// Records that the connection becomes a WebSocket of this client.
     pub(super) fn become_socket(&self, client: Client) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.phase = Phase::Socket;
         state.permit.pass_to(Some(client));
         state.peer = Some(client);
@@ -137,18 +138,14 @@ impl ReceivedBytes {
 
     /// Whether the connection waits for the head of a request.
     pub(super) fn awaits_head(&self) -> bool {
-        self.state().phase == Phase::Head
+        lock(&self.0).phase == Phase::Head
     }
 
     /// A whole message has been received, and the bytes read before are released.
     pub(super) fn message_received(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.buffered = 0;
         let _counted = state.count();
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

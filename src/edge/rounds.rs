@@ -10,7 +10,7 @@ use std::{
     mem,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering::AcqRel},
     },
     task::{Context, Poll, Wake, Waker},
@@ -20,6 +20,7 @@ use futures_util::{Stream, StreamExt, task::AtomicWaker};
 use tokio::{runtime::Handle, task::yield_now};
 
 use super::shares::Client;
+use crate::locks::lock;
 
 /// Number of wake-ups in a round.
 const ROUND: usize = 32;
@@ -82,7 +83,7 @@ impl Rounds {
     /// The responses, for which the subscription is woken in the rounds of the client. It has to be called in a runtime.
     pub(super) fn paced<S>(self: &Arc<Self>, client: Client, responses: S) -> InRounds<S> {
         let round = {
-            let mut all = self.all();
+            let mut all = lock(&self.0);
             let new = || Own { round: Arc::new(Round::new()), open: 0 };
             let own = all.entry(client).or_insert_with(new);
             own.open += 1;
@@ -94,15 +95,11 @@ impl Rounds {
         let place = Place { rounds: Arc::clone(self), client };
         InRounds { responses, subscriber, waker, in_a_row: 0, _place: place }
     }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<Client, Own>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Entry::Occupied(mut own) = self.rounds.all().entry(self.client) {
+        if let Entry::Occupied(mut own) = lock(&self.rounds.0).entry(self.client) {
             own.get_mut().open -= 1;
             if own.get().open == 0 {
                 own.remove();
@@ -134,16 +131,12 @@ impl Round {
 
     /// Begins the next round: the subscribers that are woken in it, and whether it has wake-ups left. Then nobody waits.
     fn begin_next(&self) -> (Vec<Arc<Subscriber>>, bool) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let count = state.waiting.len().min(ROUND);
         let woken = state.waiting.drain(..count).collect();
         state.left = ROUND - count;
         state.has_task = state.left == 0;
         (woken, state.left > 0)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -164,7 +157,7 @@ impl Wake for Subscriber {
         if self.is_waiting.swap(true, AcqRel) {
             return;
         }
-        let mut state = self.round.state();
+        let mut state = lock(&self.round.state);
         if state.left > 0 {
             state.left -= 1;
             drop(state);
@@ -291,7 +284,7 @@ mod tests {
         many[0].followed.change();
         assert!(many[0].is_woken());
         drop((many, other));
-        assert!(rounds.all().is_empty(), "nothing is kept of clients without subscriptions");
+        assert!(lock(&rounds.0).is_empty(), "nothing is kept of clients without subscriptions");
     }
 
     #[tokio::test]

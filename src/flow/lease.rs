@@ -126,7 +126,7 @@ impl Lease {
         // Held by another, or never held: the first holder inserts it.
         let (name, holder) = (name.to_owned(), holder.clone());
         let first = LeaseDocument { name, holder, until, done: None, settings: None, v: Version };
-        Ok(leases.insert(first).await.decided()?.map(|()| lease(None)))
+        Ok(leases.insert(&first).await.decided()?.map(|()| lease(None)))
     }
 
     /// Keeps the lease until one grace period after the beginning of `attempt`. Returns `false` if it has ended.

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use mongodb::bson::{Bson, DateTime, Document, doc};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use super::{Attempt, Bounds, Change};
 use crate::{
@@ -62,6 +65,12 @@ pub trait Decider: Stored {
 pub const OPS_CAP: usize = 300;
 
 impl Op {
+    /// Digest of an input. It is only compared with digests of the same operation.
+    pub fn digest(input: &impl Serialize) -> String {
+        let json = serde_json::to_vec(input).unwrap_or_default();
+        BASE64.encode(&Sha256::digest(json)[..12])
+    }
+
     /// Whether the op was committed, according to the records of its decider.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -12,9 +12,10 @@ use mongodb::bson::DateTime;
 use super::{Attempt, Bounds, earlier};
 use crate::{
     error::Error,
+    locks::lock,
     mongo::{
         expression::count,
-        swept::{SweptPage, Unreadable},
+        swept::{Swept, SweptPage},
     },
 };
 
@@ -35,7 +36,7 @@ pub struct Places {
 #[derive(Debug)]
 struct Place {
     from: DateTime,
-    /// The names of the items of this time that were tried.
+    /// The `_id`s of the items of this time that were tried.
     tried: HashSet<String>,
 }
 
@@ -47,14 +48,14 @@ impl Place {
 
     /// The place of a time, in a pass that has read a page with this time and tried these items.
     fn at(from: DateTime, read: &[Read], tried: &HashSet<String>) -> Self {
-        let again = read.iter().filter(|one| one.at == Some(from) && tried.contains(&one.name));
-        Self { from, tried: again.map(|one| one.name.clone()).collect() }
+        let again = read.iter().filter(|one| one.at == Some(from) && tried.contains(&one.id));
+        Self { from, tried: again.map(|one| one.id.clone()).collect() }
     }
 }
 
-/// Name and time of an item of a page.
+/// `_id` and time of an item of a page.
 struct Read {
-    name: String,
+    id: String,
     at: Option<DateTime>,
 }
 
@@ -87,11 +88,11 @@ impl<T> Default for Noted<T> {
 impl<T> Noted<T> {
     /// Returns where the list goes on, and forgets it.
     fn take(&self, list: &str) -> Option<T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(list)
+        lock(&self.0).remove(list)
     }
 
     fn note(&self, list: String, place: T) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(list, place);
+        lock(&self.0).insert(list, place);
     }
 }
 
@@ -180,8 +181,7 @@ impl Sweep {
     /// Finishes the items of a list page by page. Some can stay at the front of the list, such as a refund that can't be paid
     /// now, or one that fails each time: those behind them don't wait for them. `what` is the name of the list, which no other
     /// list of the room has. `page` reads a page of items from a time on, oldest first: up to its second argument, which is the
-    /// limit of `pages` or more. `at` returns the time of an item, which isn't before the first argument. `name` returns a name
-    /// that no other item has; a pass tries an item once.
+    /// limit of `pages` or more. The time of an item isn't before the first argument. A pass tries an item once.
     ///
     /// The next page begins at the last time of the one before. So it has the items of this time that stay once more, and it is
     /// that much longer. After a thousand of them the pass goes on behind this time; a later pass reads the rest, once those before
@@ -202,8 +202,6 @@ impl Sweep {
         what: &str,
         pages: impl Into<Pages>,
         page: impl FnMut(DateTime, i64) -> L,
-        at: impl Fn(&T, DateTime) -> Option<DateTime>,
-        name: impl Fn(&T) -> String,
         mut finish: impl FnMut(T) -> F,
     ) where
         L: Future<Output = Result<SweptPage<T>, Error>>,
@@ -216,7 +214,7 @@ impl Sweep {
             }
             join_all(running)
         };
-        self.each_batch(what, pages, page, at, name, finish).await;
+        self.each_batch(what, pages, page, finish).await;
     }
 
     /// Like [`each_page`](Self::each_page) with items that are finished together, as many as `pages` says side by side. `finish`
@@ -226,8 +224,6 @@ impl Sweep {
         what: &str,
         pages: impl Into<Pages>,
         mut page: impl FnMut(DateTime, i64) -> L,
-        at: impl Fn(&T, DateTime) -> Option<DateTime>,
-        name: impl Fn(&T) -> String,
         mut finish: impl FnMut(Vec<T>) -> F,
     ) where
         L: Future<Output = Result<SweptPage<T>, Error>>,
@@ -242,46 +238,44 @@ impl Sweep {
         let mut again = tried.len();
         loop {
             let wanted = limit.saturating_add(count(again));
-            let SweptPage { items, unreadable } = match Box::pin(page(from, wanted)).await {
+            let found = match Box::pin(page(from, wanted)).await {
                 Ok(found) => found,
                 Err(error) => return self.note(what, Err(error)),
             };
-            let read = items.iter().map(|item| Read { name: name(item), at: at(item, from) });
-            let passed = unreadable.iter().map(|one| Read { name: name_of(one), at: one.at });
-            let read: Vec<Read> = read.chain(passed).collect();
             let passed_before = self.unreadable;
-            for one in &unreadable {
-                self.unreadable += u64::from(tried.insert(name_of(one)));
+            let (mut items, mut read) = (Vec::new(), Vec::with_capacity(found.len()));
+            for Swept { id, at, document } in found {
+                match document {
+                    None => self.unreadable += u64::from(tried.insert(id.clone())),
+                    Some(item) if !tried.contains(&id) => items.push((item, read.len())),
+                    Some(_) => {}
+                }
+                read.push(Read { id, at });
             }
-            let untried =
-                items.into_iter().zip(&read).filter(|(_, one)| !tried.contains(&one.name));
-            let mut untried = untried.collect::<Vec<_>>().into_iter();
+            let mut untried = items.into_iter();
             let is_new = !untried.as_slice().is_empty() || self.unreadable > passed_before;
             let mut finished = HashSet::new();
             let time = |one: &Read| one.at.unwrap_or(from);
-            while let Some(next) = untried.as_slice().iter().map(|(_, one)| time(one)).min() {
+            while let Some(next) = untried.as_slice().iter().map(|(_, at)| time(&read[*at])).min() {
                 if has_begun && since.elapsed() >= self.time {
                     return self.places.times.note(list, Place::at(next, &read, &tried));
                 }
                 has_begun = true;
-                let (mut names, mut items) = (Vec::new(), Vec::new());
-                for (item, one) in untried.by_ref().take(side_by_side.max(1)) {
-                    names.push(&one.name);
-                    items.push(item);
-                }
+                let next = untried.by_ref().take(side_by_side.max(1));
+                let (items, places): (Vec<T>, Vec<usize>) = next.unzip();
                 let done = Box::pin(finish(items)).await;
-                for (name, done) in names.into_iter().zip(done) {
+                for (id, done) in places.into_iter().map(|at| &read[at].id).zip(done) {
                     if matches!(done, Ok(true)) {
-                        finished.insert(name);
+                        finished.insert(id);
                     }
-                    self.add(name, done);
-                    tried.insert(name.clone());
+                    self.add(&format!("{what} {id}"), done);
+                    tried.insert(id.clone());
                 }
             }
             let newest = read.iter().filter_map(|one| one.at).max();
             let is_full = count(read.len()) >= wanted;
             let Some(end) = newest.filter(|end| is_full && *end >= from) else { return };
-            let stays = |one: &&Read| one.at == Some(end) && !finished.contains(&one.name);
+            let stays = |one: &&Read| one.at == Some(end) && !finished.contains(&one.id);
             let stay = read.iter().filter(stays).count();
             // The time rises, or a page has new items, or it is longer than the one before: the pass comes to an end.
             (from, again) = if end > from || (stay < OF_ONE_TIME && (is_new || stay > again)) {
@@ -330,9 +324,16 @@ impl Sweep {
 
     /// The items of a page that can be read, and the newest time of the others, which are counted.
     pub fn readable<T>(&mut self, page: SweptPage<T>) -> (Vec<T>, Option<DateTime>) {
-        let SweptPage { items, unreadable } = page;
-        self.unreadable += u64::try_from(unreadable.len()).unwrap_or(u64::MAX);
-        (items, unreadable.iter().filter_map(|one| one.at).max())
+        let (mut items, mut unreadable_until) = (Vec::new(), None);
+        for Swept { at, document, .. } in page {
+            if let Some(item) = document {
+                items.push(item);
+            } else {
+                self.unreadable += 1;
+                unreadable_until = unreadable_until.max(at);
+            }
+        }
+        (items, unreadable_until)
     }
 
     /// Number of documents that the pass couldn't read.
@@ -373,11 +374,6 @@ impl Sweep {
     pub fn finished(self) -> Result<u64, Error> {
         self.failed.map_or(Ok(self.finished), Err)
     }
-}
-
-/// The name of a document that can't be read, among those of a list.
-fn name_of(unreadable: &Unreadable) -> String {
-    format!("unreadable {}", unreadable.id)
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@ use std::ops::Deref;
 use async_graphql::Context;
 use serde::Serialize;
 
-use super::requester::Requester;
+use super::{
+    declared::{Checked, Keyed},
+    requester::Requester,
+};
 use crate::{app::App, flow::Op};
 
 /// The context of an operation. It dereferences to the gateway's handles.
@@ -26,15 +29,20 @@ impl Deref for Cx<'_> {
 }
 
 impl Cx<'_> {
-    /// The op of a call: the caller's idempotency key in its scope, and the digest of the checked input; see
+    /// The op of a call: the idempotency key of its input in this scope, and the digest of the input; see
     /// [`crate::app::Ids::op`].
-    pub fn op(
+    pub fn op(&self, scope: &[&str], input: &Checked<impl Keyed>) -> Op {
+        self.op_of(scope, input, &**input)
+    }
+
+    /// Like [`Self::op`], with the digest of `digested` instead.
+    pub fn op_of(
         &self,
         scope: &[&str],
-        idempotency_key: Option<&async_graphql::ID>,
-        input: &impl Serialize,
+        input: &Checked<impl Keyed>,
+        digested: &impl Serialize,
     ) -> Op {
-        self.ids().op(scope, idempotency_key.map(|key| key.as_str()), input)
+        self.ids().op(scope, input.idempotency_key().map(|key| key.as_str()), digested)
     }
 }
 

@@ -26,6 +26,7 @@ use std::{
 };
 
 use async_graphql::{ID, MaybeUndefined};
+use serde::Serialize;
 
 use super::{
     input as checks,
@@ -50,6 +51,12 @@ pub trait Input: Sized {
         self.check()?;
         Ok(Checked(self))
     }
+}
+
+/// An input with an idempotency key; [`input!`](crate::graphql::input) implements it.
+pub trait Keyed: Serialize {
+    /// The key.
+    fn idempotency_key(&self) -> Option<&ID>;
 }
 
 /// An input whose fields are valid and normalised.
@@ -119,6 +126,16 @@ pub fn verbatim<T: AsRef<str>>(
     length: RangeInclusive<usize>,
 ) -> impl Fn(&str, &mut T) -> Result<(), InvalidInput> {
     move |field, value| checks::verbatim(field, value.as_ref(), length.clone()).map(|_| ())
+}
+
+/// A text of at most `most` bytes. Unlike other texts it may contain every character.
+pub fn bytes(most: usize) -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
+    move |field, text| {
+        if text.len() > most {
+            return Err(InvalidInput::new(field, format!("takes at most {most} bytes")));
+        }
+        Ok(())
+    }
 }
 
 /// A country; see [`country`](super::input::country).
@@ -230,6 +247,14 @@ pub fn unique<'a, T, K: Eq + Hash>(
 /// Declares inputs; see [`declared`](crate::graphql::declared). An input with `: Deserialize` can also stand in
 /// the lines of an import, where unknown fields are refused.
 macro_rules! input {
+    (keyed $name:ident idempotency_key) => {
+        impl $crate::graphql::declared::Keyed for $name {
+            fn idempotency_key(&self) -> Option<&async_graphql::ID> {
+                self.idempotency_key.as_ref()
+            }
+        }
+    };
+    (keyed $name:ident $other:ident) => {};
     (checks $name:ident { $( $field:ident $(where $check:expr)?, )* }) => {
         impl $crate::graphql::declared::Input for $name {
             fn check(&mut self) -> Result<(), $crate::graphql::refusals::Unusable> {
@@ -258,6 +283,7 @@ macro_rules! input {
         }
 
         $crate::graphql::declared::input! { checks $name { $( $field $(where $check)?, )* } }
+        $( $crate::graphql::declared::input! { keyed $name $field } )*
     )+};
 }
 

@@ -12,7 +12,7 @@ use std::{
     fmt,
     marker::PhantomData,
     ops::Deref,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use async_graphql::{
@@ -25,6 +25,7 @@ use serde::{
 };
 
 use super::scalars::{DateTime, Long};
+use crate::locks::lock;
 
 /// What can be parsed from JSON directly. It takes nothing that its [`InputType`] wouldn't take, and understands it alike. It
 /// may refuse what the other one takes: then the list is parsed as any other value.
@@ -227,7 +228,7 @@ struct Parsed {
 static PARSED: Mutex<BTreeMap<usize, Parsed>> = Mutex::new(BTreeMap::new());
 
 fn all() -> MutexGuard<'static, BTreeMap<usize, Parsed>> {
-    PARSED.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&PARSED)
 }
 
 fn address(text: &[u8]) -> usize {

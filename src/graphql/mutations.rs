@@ -2,10 +2,12 @@
 //! returns, or one of the refusals.
 
 /// Declares the results of mutations: the returned object, or one of the refusals. `Document => Thing` also converts
-/// the document that the operation returns. `Thing + Other` is an object of one of several types.
+/// the document that the operation returns. `Thing + Other` is an object of one of several types. `of Value` names what
+/// the operation returns if that is something else.
 macro_rules! result {
     () => {};
     (
+        returns $value:ty;
         $(#[$meta:meta])*
         pub enum $name:ident: $thing:ident $(+ $more:ident)* $(| $refusal:ident)*; $($rest:tt)*
     ) => {
@@ -19,6 +21,7 @@ macro_rules! result {
         }
 
         impl $crate::graphql::refusals::MutationResult for $name {
+            type Value = $value;
             const NAME: &'static str = stringify!($name);
             const ROOM: &'static str = $crate::graphql::mutations::room_of(module_path!());
 
@@ -33,6 +36,25 @@ macro_rules! result {
     };
     (
         $(#[$meta:meta])*
+        pub enum $name:ident: $thing:ident $(+ $more:ident)* $(| $refusal:ident)*; $($rest:tt)*
+    ) => {
+        $crate::graphql::mutations::result! {
+            returns $thing;
+            $(#[$meta])* pub enum $name: $thing $(+ $more)* $(| $refusal)*; $($rest)*
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident of $value:ident:
+            $thing:ident $(+ $more:ident)* $(| $refusal:ident)*; $($rest:tt)*
+    ) => {
+        $crate::graphql::mutations::result! {
+            returns $value;
+            $(#[$meta])* pub enum $name: $thing $(+ $more)* $(| $refusal)*; $($rest)*
+        }
+    };
+    (
+        $(#[$meta:meta])*
         pub enum $name:ident: $document:ty => $thing:ident $(| $refusal:ident)*; $($rest:tt)*
     ) => {
         impl From<$document> for $name {
@@ -42,6 +64,7 @@ macro_rules! result {
         }
 
         $crate::graphql::mutations::result! {
+            returns $document;
             $(#[$meta])* pub enum $name: $thing $(| $refusal)*; $($rest)*
         }
     };

@@ -12,7 +12,7 @@ pub(crate) use super::{
     mutations::{mutations, result},
     node_id::NodeKind,
     page::{BoundedConnection, Connection, Order, Page, Paging, paging},
-    refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Stop, Unusable},
+    refusals::{AlreadyExists, Answer, Conflict, InUse, InvalidInput, NotFound, Stop, Unusable},
     requester::{Requester, Role, Who},
     scalars::{CurrencyCode, Date, LocaleTag, Long, Money, Slug},
 };

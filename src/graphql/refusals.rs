@@ -213,6 +213,8 @@ impl<U: From<Conflict>> From<OtherInput> for Stop<U> {
 
 /// The result of a mutation: what it returns, or a refusal. [`result!`](super::mutations) implements it.
 pub trait MutationResult: OutputType + From<InvalidInput> {
+    /// What its operation returns, if nothing converts that for this mutation.
+    type Value;
     /// Name of the type: the mutation's name in upper camel case, followed by `Result`.
     const NAME: &'static str;
     /// The mutation's room.
@@ -221,6 +223,9 @@ pub trait MutationResult: OutputType + From<InvalidInput> {
     /// The refusal of an input that names a document that can't exist.
     fn missing(refusal: NotFound) -> Stop<Self>;
 }
+
+/// What the operation of a mutation returns, by the mutation's result.
+pub type Answer<U> = Result<<U as MutationResult>::Value, Stop<U>>;
 
 impl<U> From<Error> for Stop<U> {
     fn from(error: Error) -> Self {

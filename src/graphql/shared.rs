@@ -3,7 +3,7 @@
 
 use std::{
     borrow::Cow,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use async_graphql::{
@@ -11,6 +11,8 @@ use async_graphql::{
     registry::Registry, size::Budget,
 };
 use bytes::Bytes;
+
+use crate::locks::lock;
 
 /// Identifies what an operation selects below its root fields. It is part of a subscription's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,18 +53,14 @@ impl<T> Shared<T> {
         Self(Arc::new(Inner { object, texts: Mutex::default() }))
     }
 
-    fn texts(&self) -> MutexGuard<'_, Vec<Text>> {
-        self.0.texts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn find(&self, shape: Shape, key: &Name) -> Option<Bytes> {
-        let texts = self.texts();
+        let texts = lock(&self.0.texts);
         let found = texts.iter().find(|text| text.shape == shape && text.key == *key)?;
         Some(found.json.clone())
     }
 
     fn keep(&self, shape: Shape, key: &Name, text: &Bytes) {
-        let mut texts = self.texts();
+        let mut texts = lock(&self.0.texts);
         let bytes: usize = texts.iter().map(|text| text.json.len()).sum();
         if texts.len() < TEXTS && bytes + text.len() <= BYTES {
             texts.push(Text { shape, key: key.clone(), json: text.clone() });

@@ -8,13 +8,13 @@ use std::{
     collections::{HashMap, hash_map::Entry},
     hash::{BuildHasher, RandomState},
     net::{IpAddr, Ipv6Addr},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::requester::Requester;
-use crate::error::Error;
+use crate::{error::Error, locks::lock};
 
 /// The unit of rates and shares: a subject, or without a token the network of the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -130,10 +130,6 @@ impl Shares {
             (false, false) => Ok(()),
         }
     }
-
-    fn usage(&self) -> MutexGuard<'_, Usage> {
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// `percent` per cent of `total`, at least one.
@@ -182,7 +178,7 @@ impl Permit {
     /// # Errors
     /// The limit is reached; nothing has changed.
     pub fn grow(&mut self, units: usize) -> Result<(), LimitReached> {
-        let mut usage = self.of.usage();
+        let mut usage = lock(&self.of.usage);
         let is_only = usage.of(self.client) == self.units;
         usage.add(self.client, units);
         match self.of.check(&usage, self.client) {
@@ -206,7 +202,7 @@ impl Permit {
         if units == 0 && self.units == 0 {
             return Ok(());
         }
-        let mut usage = self.of.usage();
+        let mut usage = lock(&self.of.usage);
         usage.remove(self.client, self.units);
         usage.add(self.client, units);
         self.units = units;
@@ -216,7 +212,7 @@ impl Permit {
     /// Transfers the units to another client.
     pub fn pass_to(&mut self, client: Option<Client>) {
         if self.units > 0 && self.client != client {
-            let mut usage = self.of.usage();
+            let mut usage = lock(&self.of.usage);
             usage.remove(self.client, self.units);
             usage.add(client, self.units);
         }
@@ -227,7 +223,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         if self.units > 0 {
-            self.of.usage().remove(self.client, self.units);
+            lock(&self.of.usage).remove(self.client, self.units);
         }
     }
 }
@@ -263,7 +259,7 @@ impl Turns {
         // It is dropped at the end of the turn, or if the caller doesn't wait any longer.
         let mut turn = Turn { of: self, client, permits: None };
         let own = {
-            let mut by_client = self.by_client();
+            let mut by_client = lock(&self.by_client);
             let own = by_client.entry(client);
             Arc::clone(own.or_insert_with(|| Arc::new(Semaphore::new(self.share))))
         };
@@ -272,15 +268,11 @@ impl Turns {
         turn.permits = Some([own, total]);
         Ok(turn)
     }
-
-    fn by_client(&self) -> MutexGuard<'_, HashMap<Client, Arc<Semaphore>>> {
-        self.by_client.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut by_client = self.of.by_client();
+        let mut by_client = lock(&self.of.by_client);
         drop(self.permits.take());
         if let Entry::Occupied(own) = by_client.entry(self.client)
             && Arc::strong_count(own.get()) == 1
@@ -334,6 +326,6 @@ mod tests {
         assert!(turns.wait(Client(2)).await.is_ok(), "another client has room");
         drop(first);
         assert!(second.await.is_ok());
-        assert!(turns.by_client().is_empty(), "nothing is kept of clients without a turn");
+        assert!(lock(&turns.by_client).is_empty(), "nothing is kept of clients without a turn");
     }
 }

@@ -3,7 +3,7 @@
 use std::{
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    locks::lock,
     mongo::{Stored, watch::NewChanges},
 };
 
@@ -50,14 +51,14 @@ impl Progress {
     }
 
     fn set_missed(&self, changes: NewChanges) {
-        *self.missed.lock().unwrap_or_else(PoisonError::into_inner) = changes;
+        *lock(&self.missed) = changes;
     }
 
     /// Adds the missed changes to the response's `extensions.docgate`: `missed` is the number of skipped changes of the
     /// document; `reset` means that any number of changes may have been missed. Changes that arrived at the
     /// same time have one response, and some of them may not affect the visible part of the document.
     pub fn add_missed_to(&self, response: &mut Response) {
-        let mut changes = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = lock(&self.missed);
         let NewChanges { count, is_reset } = std::mem::take(&mut *changes);
         let extension = match (is_reset, count) {
             (true, _) => value!({ "reset": true }),

@@ -4,14 +4,14 @@
 use std::{
     collections::HashMap,
     hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use futures_util::FutureExt;
 use tokio::{sync::watch, time::sleep};
 
-use crate::app::App;
+use crate::{app::App, locks::lock};
 
 /// The keys that have subscribers in this gateway, each with its value. A gateway has one of these per key type and
 /// value type, so `V` is a type of the room's own.
@@ -54,7 +54,7 @@ where
 
     /// Subscribes to a key. The first subscriber also gets what the task needs.
     fn join(self: Arc<Self>, key: K) -> (watch::Receiver<V>, Option<Watching<K, V>>) {
-        let mut all = self.all();
+        let mut all = lock(&self.0);
         if let Some(value) = all.get(&key) {
             return (value.subscribe(), None);
         }
@@ -63,12 +63,6 @@ where
         all.insert(key.clone(), Arc::clone(&value));
         drop(all);
         (receiver, Some(Watching { watched: self, key, value }))
-    }
-}
-
-impl<K, V> Watched<K, V> {
-    fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<watch::Sender<V>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -96,7 +90,7 @@ impl<K: Eq + Hash, V> Watching<K, V> {
     /// Whether the key has subscribers. If not, it is removed under the same lock, so that no subscriber joins a task that
     /// ends.
     fn has_subscribers(&self) -> bool {
-        let mut all = self.watched.all();
+        let mut all = lock(&self.watched.0);
         let has_subscribers = self.value.receiver_count() > 0;
         if !has_subscribers {
             all.remove(&self.key);
@@ -107,7 +101,7 @@ impl<K: Eq + Hash, V> Watching<K, V> {
 
 impl<K: Eq + Hash, V> Drop for Watching<K, V> {
     fn drop(&mut self) {
-        let mut all = self.watched.all();
+        let mut all = lock(&self.watched.0);
         // After its removal, a new subscriber may have started another task for the key.
         if all.get(&self.key).is_some_and(|value| Arc::ptr_eq(value, &self.value)) {
             all.remove(&self.key);

@@ -11,6 +11,8 @@ use prometheus_client::{
     registry::Registry,
 };
 
+use super::added;
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Sweep {
     sweep: &'static str,
@@ -33,18 +35,17 @@ pub struct Sweeps {
 
 impl Sweeps {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let sweeps = Self::default();
         let what = "Passes of a sweep by outcome: ok or failed";
-        registry.register("sweep_passes", what, sweeps.passes.clone());
+        let passes = added(registry, "sweep_passes", what);
         let what = "Flows and other items that a sweep finished";
-        registry.register("sweep_finished", what, sweeps.finished.clone());
+        let finished = added(registry, "sweep_finished", what);
         let what =
             "Documents that a sweep passed over, because they can't be read; counted in each pass";
-        registry.register("sweep_unreadable", what, sweeps.unreadable.clone());
+        let unreadable = added(registry, "sweep_unreadable", what);
         let what =
             "Time of the last successful pass of a sweep; one gateway sweeps for all gateways";
-        registry.register("sweep_last_success_timestamp_seconds", what, sweeps.succeeded.clone());
-        sweeps
+        let succeeded = added(registry, "sweep_last_success_timestamp_seconds", what);
+        Self { passes, finished, unreadable, succeeded }
     }
 
     /// Counts a pass that succeeded, and the items that it finished.
@@ -75,11 +76,9 @@ pub struct Others {
 
 impl Others {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let others = Self::default();
         let what =
             "Other gateways on the database whose settings differ where all must have the same";
-        registry.register("settings_differ", what, others.differing.clone());
-        others
+        Self { differing: added(registry, "settings_differ", what) }
     }
 
     /// Notes the number of gateways whose settings differ.
@@ -99,11 +98,9 @@ pub struct Tasks {
 
 impl Tasks {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let tasks = Self::default();
         let what = "Running mutations and background work, for which a shutdown waits";
-        registry.register("tasks_awaited", what, tasks.awaited.clone());
+        let awaited = added(registry, "tasks_awaited", what);
         let what = "Tasks of the process: connections, requests, commands";
-        registry.register("tasks", what, tasks.all.clone());
-        tasks
+        Self { awaited, all: added(registry, "tasks", what) }
     }
 }

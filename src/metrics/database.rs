@@ -8,7 +8,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::histogram::Histogram;
+use super::{added, histogram::Histogram, histograms};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Collection {
@@ -48,16 +48,13 @@ pub struct Commands {
 
 impl Commands {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let commands = Self {
-            outcomes: Family::default(),
-            durations: Family::new_with_constructor(Histogram::durations),
-        };
         let what = "Commands by collection, name and outcome: ok, unavailable (no reply, or an uncertain \
             one), failed";
-        registry.register("mongodb_commands", what, commands.outcomes.clone());
+        let outcomes = added(registry, "mongodb_commands", what);
         let what = "Time from sending a command to the whole reply, except where the server waits for new documents";
-        registry.register("mongodb_command_duration_seconds", what, commands.durations.clone());
-        commands
+        let durations =
+            histograms(registry, "mongodb_command_duration_seconds", what, Histogram::durations);
+        Self { outcomes, durations }
     }
 
     /// The metrics of one command of one collection.
@@ -110,43 +107,29 @@ pub struct Batches {
 }
 
 impl Batches {
-    fn new() -> Self {
-        let batch_sizes = Family::new_with_constructor(Histogram::keys as fn() -> Histogram);
-        Self { batch_sizes, waiting: Family::default() }
-    }
-
     pub(super) fn reads(registry: &mut Registry) -> Self {
-        let reads = Self::new();
         let what = "Keys of one command, of reads by key";
-        registry.register("read_keys", what, reads.batch_sizes.clone());
-        let what = "Queued reads by key";
-        registry.register("reads_waiting", what, reads.waiting.clone());
-        reads
+        let batch_sizes = histograms(registry, "read_keys", what, Histogram::keys);
+        Self { batch_sizes, waiting: added(registry, "reads_waiting", "Queued reads by key") }
     }
 
     pub(super) fn counts(registry: &mut Registry) -> Self {
-        let counts = Self::new();
         let what = "Documents whose counters were incremented by one command";
-        registry.register("count_documents", what, counts.batch_sizes.clone());
+        let batch_sizes = histograms(registry, "count_documents", what, Histogram::keys);
         let what = "Queued additions to counters";
-        registry.register("counts_waiting", what, counts.waiting.clone());
-        counts
+        Self { batch_sizes, waiting: added(registry, "counts_waiting", what) }
     }
 
     pub(super) fn writes(registry: &mut Registry) -> Self {
-        let writes = Self::new();
         let what = "Guarded writes or inserts in one shared command";
-        registry.register("write_statements", what, writes.batch_sizes.clone());
-        let what = "Queued guarded writes";
-        registry.register("writes_waiting", what, writes.waiting.clone());
-        writes
+        let batch_sizes = histograms(registry, "write_statements", what, Histogram::keys);
+        Self { batch_sizes, waiting: added(registry, "writes_waiting", "Queued guarded writes") }
     }
 
     pub(super) fn lists(registry: &mut Registry) -> Self {
-        let lists = Self::new();
         let what = "Callers of the same list that shared one command";
-        registry.register("list_callers", what, lists.batch_sizes.clone());
-        lists
+        let batch_sizes = histograms(registry, "list_callers", what, Histogram::keys);
+        Self { batch_sizes, waiting: Family::default() }
     }
 
     /// Number of items per command of a collection.
@@ -166,11 +149,9 @@ pub struct Suggestions(Family<Answered, Counter>);
 
 impl Suggestions {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let suggestions = Self::default();
         let what = "Suggestions by how they were answered: read from MongoDB, shared with another caller's read, or kept \
             from an earlier one";
-        registry.register("suggestions", what, suggestions.0.clone());
-        suggestions
+        Self(added(registry, "suggestions", what))
     }
 
     /// Counts an answer that is read from MongoDB.
@@ -213,30 +194,22 @@ pub struct Pool {
 
 impl Pool {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let pool = Self {
-            open: Gauge::default(),
-            in_use: Gauge::default(),
-            created: Counter::default(),
-            wait: Histogram::durations(),
-            failures: Counter::default(),
-            cleared: Counter::default(),
-            closed: Family::default(),
-        };
         let what = "Open connections to MongoDB, without those that monitor the servers";
-        registry.register("mongodb_connections", what, pool.open.clone());
+        let open = added(registry, "mongodb_connections", what);
         let what = "Connections to MongoDB that carry a command";
-        registry.register("mongodb_connections_in_use", what, pool.in_use.clone());
+        let in_use = added(registry, "mongodb_connections_in_use", what);
         let what = "Connections to MongoDB that were opened";
-        registry.register("mongodb_connections_created", what, pool.created.clone());
+        let created = added(registry, "mongodb_connections_created", what);
         let what = "Connections to MongoDB that were closed, by reason";
-        registry.register("mongodb_connections_closed", what, pool.closed.clone());
-        let what = "Time that a command waited for its connection";
-        registry.register("mongodb_checkout_duration_seconds", what, pool.wait.clone());
+        let closed = added(registry, "mongodb_connections_closed", what);
+        let (what, wait) =
+            ("Time that a command waited for its connection", Histogram::durations());
+        registry.register("mongodb_checkout_duration_seconds", what, wait.clone());
         let what = "Commands that got no connection";
-        registry.register("mongodb_checkout_failures", what, pool.failures.clone());
+        let failures = added(registry, "mongodb_checkout_failures", what);
         let what = "Times that all connections of a server were closed, after an error of one";
-        registry.register("mongodb_pool_cleared", what, pool.cleared.clone());
-        pool
+        let cleared = added(registry, "mongodb_pool_cleared", what);
+        Self { open, in_use, created, wait, failures, cleared, closed }
     }
 
     /// Connections closed for `reason`.
@@ -254,12 +227,10 @@ pub struct Streams {
 
 impl Streams {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let streams = Self::default();
         let what = "Subscribers to the changes of a collection";
-        registry.register("change_stream_subscribers", what, streams.subscribers.clone());
+        let subscribers = added(registry, "change_stream_subscribers", what);
         let what = "Change streams that broke or couldn't be opened, and were restarted";
-        registry.register("change_stream_restarts", what, streams.restarts.clone());
-        streams
+        Self { subscribers, restarts: added(registry, "change_stream_restarts", what) }
     }
 
     /// Sets the current number of subscribers, by collection.

@@ -16,16 +16,20 @@ pub mod histogram;
 pub mod operations;
 pub mod request;
 
-use std::fmt;
+use std::{
+    fmt::{self, Debug},
+    hash::Hash,
+};
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, info::Info},
-    registry::Registry,
+    registry::{Metric, Registry},
 };
 
 use background::{Others, Sweeps, Tasks};
 use database::{Batches, Commands, Pool, Streams, Suggestions};
+use histogram::Histogram;
 use operations::{OperationType, Operations};
 use request::Refusals;
 
@@ -36,18 +40,52 @@ pub struct Metrics {
     new: Counter,
     rejected: Family<Code, Counter>,
     operations: operations::Families,
-    refusals: Refusals,
-    commands: Commands,
-    reads: Batches,
-    lists: Batches,
-    counts: Batches,
-    writes: Batches,
-    suggestions: Suggestions,
-    pool: Pool,
-    streams: Streams,
-    sweeps: Sweeps,
-    others: Others,
-    tasks: Tasks,
+    /// Refused mutations.
+    pub refusals: Refusals,
+    /// Commands of MongoDB.
+    pub commands: Commands,
+    /// Reads by key that share commands.
+    pub reads: Batches,
+    /// Lists whose callers share commands.
+    pub lists: Batches,
+    /// Additions to counts that share commands.
+    pub counts: Batches,
+    /// Guarded writes that share commands.
+    pub writes: Batches,
+    /// Suggestions.
+    pub suggestions: Suggestions,
+    /// Connections to MongoDB.
+    pub pool: Pool,
+    /// Change streams.
+    pub streams: Streams,
+    /// Sweeps.
+    pub sweeps: Sweeps,
+    /// Other gateways.
+    pub others: Others,
+    /// Running tasks.
+    pub tasks: Tasks,
+}
+
+/// Registers a metric. `what` describes it.
+fn added<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, what: &str) -> M {
+    let metric = M::default();
+    registry.register(name, what, metric.clone());
+    metric
+}
+
+/// The same of histograms, one for each combination of labels.
+fn histograms<L>(
+    registry: &mut Registry,
+    name: &str,
+    what: &str,
+    each: fn() -> Histogram,
+) -> Family<L, Histogram>
+where
+    L: EncodeLabelSet + Clone + Eq + Hash + Debug + Send + Sync + 'static,
+{
+    let family = Family::new_with_constructor(each);
+    registry.register(name, what, family.clone());
+    family
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -60,7 +98,7 @@ struct Code {
     code: &'static str,
 }
 
-impl fmt::Debug for Metrics {
+impl Debug for Metrics {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Metrics").finish_non_exhaustive()
     }
@@ -71,14 +109,12 @@ impl Default for Metrics {
         let mut registry = Registry::with_prefix("docgate");
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "Version of this gateway", build);
-        let texts = Family::<Text, Counter>::default();
         let what = "Requests by whether their document was known, so that it was neither parsed nor validated";
-        registry.register("requests", what, texts.clone());
+        let texts: Family<Text, Counter> = added(&mut registry, "requests", what);
         let counter = |text| texts.get_or_create_owned(&Text { text });
-        let rejected = Family::default();
         let what =
             "Requests that were rejected before they became an operation, by the code of the error";
-        registry.register("requests_rejected", what, rejected.clone());
+        let rejected = added(&mut registry, "requests_rejected", what);
         Self {
             known: counter("known"),
             new: counter("new"),
@@ -120,66 +156,6 @@ impl Metrics {
         fields: impl IntoIterator<Item = (OperationType, String)>,
     ) -> Operations {
         self.operations.table(fields)
-    }
-
-    /// Refused mutations.
-    pub fn refusals(&self) -> &Refusals {
-        &self.refusals
-    }
-
-    /// Commands of MongoDB.
-    pub fn commands(&self) -> &Commands {
-        &self.commands
-    }
-
-    /// Reads by key that share commands.
-    pub fn reads(&self) -> &Batches {
-        &self.reads
-    }
-
-    /// Lists whose callers share commands.
-    pub fn lists(&self) -> &Batches {
-        &self.lists
-    }
-
-    /// Guarded writes that share commands.
-    pub fn writes(&self) -> &Batches {
-        &self.writes
-    }
-
-    /// Additions to counts that share commands.
-    pub fn counts(&self) -> &Batches {
-        &self.counts
-    }
-
-    /// Suggestions.
-    pub fn suggestions(&self) -> &Suggestions {
-        &self.suggestions
-    }
-
-    /// Connections to MongoDB.
-    pub fn pool(&self) -> &Pool {
-        &self.pool
-    }
-
-    /// Change streams.
-    pub fn streams(&self) -> &Streams {
-        &self.streams
-    }
-
-    /// Sweeps.
-    pub fn sweeps(&self) -> &Sweeps {
-        &self.sweeps
-    }
-
-    /// Other gateways.
-    pub fn others(&self) -> &Others {
-        &self.others
-    }
-
-    /// Running tasks.
-    pub fn tasks(&self) -> &Tasks {
-        &self.tasks
     }
 
     /// All metrics as text.

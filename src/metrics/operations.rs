@@ -16,7 +16,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::histogram::Histogram;
+use super::{added, histogram::Histogram, histograms};
 
 /// The type of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,25 +76,17 @@ pub(super) struct Families {
 
 impl Families {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let families = Self {
-            outcomes: Family::default(),
-            durations: Family::new_with_constructor(Histogram::durations),
-            commands: Family::new_with_constructor(Histogram::few),
-            subscriptions: Family::default(),
-            answers: Family::default(),
-        };
         let what = "Operations by type, first root field, and outcome: ok, or the code of the first \
             error, or gone if the client disconnected before the response";
-        registry.register("operations", what, families.outcomes.clone());
+        let outcomes = added(registry, "operations", what);
         let what = "Time from the received request to its response; of a subscription, to its first response or until it waits for its first event";
-        registry.register("operation_duration_seconds", what, families.durations.clone());
+        let durations =
+            histograms(registry, "operation_duration_seconds", what, Histogram::durations);
         let what = "MongoDB commands that an operation requested; several operations may share one";
-        registry.register("operation_commands", what, families.commands.clone());
-        let what = "Open subscriptions";
-        registry.register("subscriptions", what, families.subscriptions.clone());
-        let what = "Responses of subscriptions";
-        registry.register("subscription_answers", what, families.answers.clone());
-        families
+        let commands = histograms(registry, "operation_commands", what, Histogram::few);
+        let subscriptions = added(registry, "subscriptions", "Open subscriptions");
+        let answers = added(registry, "subscription_answers", "Responses of subscriptions");
+        Self { outcomes, durations, commands, subscriptions, answers }
     }
 
     pub(super) fn table(

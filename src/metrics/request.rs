@@ -14,6 +14,8 @@ use prometheus_client::{
     registry::Registry,
 };
 
+use super::added;
+
 /// The metrics of refused mutations. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Refusals(Family<RefusalLabels, Counter>);
@@ -27,10 +29,7 @@ struct RefusalLabels {
 
 impl Refusals {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let refusals = Self::default();
-        let what = "Refused mutations, by the type of the refusal";
-        registry.register("refusals", what, refusals.0.clone());
-        refusals
+        Self(added(registry, "refusals", "Refused mutations, by the type of the refusal"))
     }
 }
 

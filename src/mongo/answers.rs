@@ -7,9 +7,11 @@
 use std::{
     mem,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
 };
+
+use crate::locks::lock;
 
 /// Creates a channel for one answer.
 pub(super) fn channel<A>() -> (Sender<A>, Receiver<A>) {
@@ -47,7 +49,7 @@ impl<A> Sender<A> {
 
 impl<A> Drop for Sender<A> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = lock(&self.0.0);
         if let State::Empty(waker) = &mut *state {
             let waker = waker.take();
             *state = State::Ended;
@@ -65,7 +67,7 @@ impl<A> Future for Receiver<A> {
     type Output = Option<A>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<A>> {
-        let mut state = self.0.lock();
+        let mut state = lock(&self.0.0);
         if let State::Empty(waker) = &mut *state {
             waker.get_or_insert_with(|| context.waker().clone()).clone_from(context.waker());
             return Poll::Pending;
@@ -93,14 +95,10 @@ enum State<A> {
 impl<A> Slot<A> {
     /// Replaces the state, and returns the waker of the receiver.
     fn replace(&self, state: State<A>) -> Option<Waker> {
-        match mem::replace(&mut *self.lock(), state) {
+        match mem::replace(&mut *lock(&self.0), state) {
             State::Empty(waker) => waker,
             State::Answered(_) | State::Ended => None,
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<A>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -21,7 +21,7 @@ use super::{
     faults::FailedWrite,
     observe::{self, SharedCommand},
     raw_writes,
-    shared_writes::{WriteBatchers, parts, same_error},
+    shared_writes::{MAX_BYTES, WriteBatchers, parts},
 };
 use crate::{
     config::Concern,
@@ -94,10 +94,10 @@ impl Source for Appender {
     const MAX_QUEUE: usize = 8_192;
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
-        let size = |documents: &Vec<RawDocumentBuf>| {
-            documents.iter().map(|document| document.as_bytes().len()).sum::<usize>()
+        let size = |item: &Item<Self>| {
+            item.value.iter().map(|document| document.as_bytes().len()).sum::<usize>()
         };
-        for part in parts(batch, size) {
+        for part in parts(batch, MAX_BYTES, size) {
             self.send(part).await;
         }
     }
@@ -126,7 +126,7 @@ impl Appender {
         for (answer, count) in callers {
             let own = match &mut outcome {
                 Ok(failed) => outcome_of(failed, first..first + count),
-                Err(error) => Err(same_error(error)),
+                Err(error) => Err(error.for_another()),
             };
             first += count;
             answer.send((own, shared));

@@ -18,7 +18,7 @@ use std::{
     collections::VecDeque,
     iter, mem,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -33,7 +33,7 @@ use super::{
     queue::Queue,
     scheduling::{Fill, fills_in_poll, is_limited},
 };
-use crate::{error::Error, traces::ItemSpan};
+use crate::{error::Error, locks::lock, traces::ItemSpan};
 
 /// Number of items of the second queue that justifies a command.
 const LATE_BATCH: usize = 64;
@@ -180,7 +180,7 @@ impl<S: Source> Batcher<S> {
         items: impl ExactSizeIterator<Item = Item<S>>,
     ) -> Result<(), Error> {
         let is_polled = fills_in_poll(self);
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         queue.demand_room(items.len(), S::MAX_QUEUE)?;
         // The first item in an empty queue hasn't waited yet.
         queue.has_progressed |= queue.items.is_empty();
@@ -199,7 +199,7 @@ impl<S: Source> Batcher<S> {
         span: &ItemSpan,
     ) -> Result<Receiver<S::Answer>, Error> {
         let (item, receiver) = Item::new(value, span);
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         queue.demand_room(1, S::MAX_QUEUE)?;
         queue.late.push_back(item);
         self.waiting.inc();
@@ -225,7 +225,7 @@ impl<S: Source> Batcher<S> {
     /// Sends the second queue if one of its items has waited for long enough. Returns how long it waits if it isn't
     /// empty then.
     fn send_late_if_due(self: &Arc<Self>) -> Option<Duration> {
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         let since = queue.late_since.filter(|_| !queue.late.is_empty());
         let wait = since.map(|since| LATE_WAIT.saturating_sub(since.elapsed()));
         if wait.is_some_and(|wait| wait.is_zero()) {
@@ -257,7 +257,7 @@ impl<S: Source> Batcher<S> {
     /// item would cost more: a timer that expires before all others wakes the thread that waits for sockets,
     /// only to shorten its wait.
     pub(super) fn send_overdue(self: &Arc<Self>) {
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         let has_progressed = mem::replace(&mut queue.has_progressed, false);
         if !has_progressed && !queue.items.is_empty() {
             queue.is_overdue = true;
@@ -275,7 +275,7 @@ impl<S: Source> Batcher<S> {
             // drop a read gives its connection up. Writes have limits of their own; see `super::driver`.
             let answered = timeout(S::TIME_LIMIT, self.answer(batch));
             let _ended = AssertUnwindSafe(answered).catch_unwind().await;
-            let mut queue = self.queue();
+            let mut queue = lock(&self.queue);
             queue.commands_in_flight -= 1;
             queue.items_in_flight -= count;
             queue.last_batch = count;
@@ -286,7 +286,7 @@ impl<S: Source> Batcher<S> {
     /// isn't ready; the other lane then sends it. Also closes it after its first batch if a poll is adding items: the end of
     /// the poll then opens another one.
     fn next(&self, is_first: bool) -> Option<(Vec<Item<S>>, usize)> {
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         let waits_for_poll = !is_first && queue.polls > 0;
         if waits_for_poll || !queue.is_ready(S::THRESHOLD) {
             queue.lanes -= 1;
@@ -302,10 +302,6 @@ impl<S: Source> Batcher<S> {
         batch.extend(queue.late.drain(..late));
         self.waiting.dec_by(i64::try_from(batch.len()).unwrap_or(i64::MAX));
         Some((batch, count))
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue<Item<S>>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn answer(&self, mut batch: Vec<Item<S>>) {
@@ -332,11 +328,11 @@ impl<S: Source> Batcher<S> {
 
 impl<S: Source> Fill for Batcher<S> {
     fn begin(&self) {
-        self.queue().polls += 1;
+        lock(&self.queue).polls += 1;
     }
 
     fn end(self: Arc<Self>) {
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         queue.polls -= 1;
         if queue.is_ready(S::THRESHOLD) {
             self.open_lane(&mut queue);

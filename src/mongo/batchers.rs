@@ -3,14 +3,17 @@
 use std::{
     collections::HashMap,
     hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
     time::Duration,
 };
 
 use tokio::time::interval;
 
 use super::batcher::{Batcher, Source};
-use crate::metrics::{database::Batches, histogram::Histogram};
+use crate::{
+    locks::lock,
+    metrics::{database::Batches, histogram::Histogram},
+};
 
 /// Interval of the check for items that have waited too long. If no command was sent between two checks, the
 /// queue is overdue, because the command in flight may never end. An item waits for at most two intervals.
@@ -39,16 +42,12 @@ impl<K: Eq + Hash, S: Source> Batchers<K, S> {
             let source = source(self.metrics.batch_size(collection));
             Batcher::new(source, self.metrics.waiting(collection))
         };
-        Arc::clone(self.all().entry(key).or_insert_with(create))
+        Arc::clone(lock(&self.by_key).entry(key).or_insert_with(create))
     }
 
     /// Calls [`Batcher::send_overdue`] of each.
     pub(super) fn send_overdue(&self) {
-        self.all().values().for_each(Batcher::send_overdue);
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<Batcher<S>>>> {
-        self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.by_key).values().for_each(Batcher::send_overdue);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writes of many documents of one collection by few commands, for imports, sweeps and repairs.
 
-use std::{mem, time::Duration};
+use std::time::Duration;
 
 use mongodb::{
     bson::{Bson, Document, RawDocumentBuf, doc},
@@ -14,6 +14,7 @@ use super::{
     lists::List,
     migrations::{check, known, newest},
     raw_writes::{self, update},
+    shared_writes::parts,
     write_command::Reply,
 };
 use crate::{config::Concern, error::Error};
@@ -55,24 +56,14 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`; some of the documents may have been inserted.
     pub async fn insert_missing(&self, documents: &[T]) -> Result<(), Error> {
-        let (mut part, mut bytes) = (Vec::new(), 0);
-        for document in documents {
-            let raw = self.new_document(document)?;
-            let length = raw.as_bytes().len();
-            if !part.is_empty() && bytes + length > COMMAND_BYTES {
-                self.insert_part(mem::take(&mut part)).await?;
-                bytes = 0;
-            }
-            bytes += length;
-            part.push(raw);
-        }
-        if part.is_empty() { Ok(()) } else { self.insert_part(part).await }
-    }
-
-    async fn insert_part(&self, part: Vec<RawDocumentBuf>) -> Result<(), Error> {
+        let raw = documents.iter().map(|one| self.new_document(one));
+        let raw: Vec<RawDocumentBuf> = raw.collect::<Result<_, _>>()?;
         let (collection, concern) = (self.inner(), Concern::Majority);
-        let reply = raw_writes::insert(&collection, part, concern, COMMAND_LIMIT).await?;
-        reply.refused().map(|_there| ())
+        for part in parts(raw, COMMAND_BYTES, |one| one.as_bytes().len()) {
+            let reply = raw_writes::insert(&collection, part, concern, COMMAND_LIMIT).await?;
+            let _there = reply.refused()?;
+        }
+        Ok(())
     }
 
     /// Updates every matching document, and returns their number. This is for copies: their version is their
@@ -285,26 +276,16 @@ impl<T: Stored> Collection<T> {
         upsert: bool,
     ) -> Result<Vec<Vec<RawDocumentBuf>>, Error> {
         let newest = newest(T::UPGRADES);
-        let (mut commands, mut part, mut bytes) = (Vec::new(), Vec::new(), 0);
-        for (filter, mut stages) in updates {
-            let element = if upsert {
+        let element = |(filter, mut stages): (Document, Vec<Document>)| {
+            encode(&if upsert {
                 stages.insert(0, check(newest));
                 doc! { "q": filter, "u": self.with_derived(stages), "upsert": true }
             } else {
                 doc! { "q": known(filter, newest), "u": self.with_derived(stages) }
-            };
-            let element = encode(&element)?;
-            let length = element.as_bytes().len();
-            if !part.is_empty() && bytes + length > COMMAND_BYTES {
-                commands.push(mem::take(&mut part));
-                bytes = 0;
-            }
-            bytes += length;
-            part.push(element);
-        }
-        if !part.is_empty() {
-            commands.push(part);
-        }
-        Ok(commands)
+            })
+        };
+        let elements = updates.into_iter().map(element);
+        let elements: Vec<RawDocumentBuf> = elements.collect::<Result<_, _>>()?;
+        Ok(parts(elements, COMMAND_BYTES, |one| one.as_bytes().len()))
     }
 }

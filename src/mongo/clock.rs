@@ -6,7 +6,7 @@
 //! only makes deadlines shorter. A new primary's clock can differ by the skew, as between two reads of the clock.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -26,6 +26,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    locks::lock,
     metrics::{Metrics, database::Command},
     traces::{self, ItemSpan},
 };
@@ -75,9 +76,9 @@ impl Last {
 
 impl Clock {
     pub(super) fn new(database: &Database, sessions: &Arc<Sessions>, metrics: &Metrics) -> Self {
-        let sent = metrics.commands().of(NO_COLLECTION, HELLO);
+        let sent = metrics.commands.of(NO_COLLECTION, HELLO);
         let hello = Hello { database: database.clone(), sessions: Arc::clone(sessions), sent };
-        let waiting = metrics.reads().waiting(NO_COLLECTION);
+        let waiting = metrics.reads.waiting(NO_COLLECTION);
         Self { hello: Batcher::new(hello, waiting), last: Arc::default() }
     }
 
@@ -87,7 +88,7 @@ impl Clock {
     /// `Unavailable` if no time is remembered and none can be read.
     pub(super) async fn now(&self) -> Result<DateTime, Error> {
         let since = Instant::now();
-        if let Some(time) = self.last().time(since) {
+        if let Some(time) = lock(&self.last).time(since) {
             return Ok(time);
         }
         let span = ItemSpan::new(NO_COLLECTION, HELLO);
@@ -100,17 +101,13 @@ impl Clock {
 
     /// Returns a time that the primary's clock has reached, which can lie far behind it. `None` if no reply had the time yet.
     pub(super) fn reached(&self) -> Option<DateTime> {
-        self.last().reached(Instant::now())
+        lock(&self.last).reached(Instant::now())
     }
 
     /// Remembers a time from a reply that has just arrived, unless a fresh one is ahead of it.
     pub(super) fn observe(&self, time: DateTime) {
         let now = Instant::now();
-        self.last().observe(time, now);
-    }
-
-    fn last(&self) -> MutexGuard<'_, Last> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.last).observe(time, now);
     }
 
     pub(super) fn send_overdue(&self) {

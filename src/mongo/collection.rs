@@ -195,7 +195,7 @@ impl<T: Stored> Collection<T> {
             collection: self.name,
             reads: self.loader.reads(T::GROUP),
             keys: Keys::Id,
-            fields: Fields::but(T::UNREAD),
+            fields: Fields::of::<T>(),
             majority: false,
         }
     }
@@ -214,12 +214,7 @@ impl<T: Stored> Collection<T> {
     }
 
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
-    pub async fn insert(&self, document: T) -> Outcome<()> {
-        self.insert_ref(&document).await
-    }
-
-    /// Like [`Self::insert`], for callers that go on with the document.
-    pub async fn insert_ref(&self, document: &T) -> Outcome<()> {
+    pub async fn insert(&self, document: &T) -> Outcome<()> {
         match self.new_document(document) {
             Ok(raw) => self.insert_raw(raw).await,
             Err(error) => Outcome::Unknown(error),

@@ -77,8 +77,8 @@ impl Counters {
     pub fn new(loader: &Arc<Loader>, metrics: &Metrics, coalesce: bool) -> Arc<Self> {
         let counters = Arc::new(Self {
             loader: Arc::clone(loader),
-            commands: metrics.commands().clone(),
-            batchers: WriteBatchers::new(metrics.counts(), coalesce),
+            commands: metrics.commands.clone(),
+            batchers: WriteBatchers::new(&metrics.counts, coalesce),
         });
         tokio::spawn(check_overdue(Arc::downgrade(&counters), Self::send_overdue));
         counters

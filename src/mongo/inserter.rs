@@ -21,7 +21,7 @@ use super::{
     lists::{List, find_many},
     observe::{self, SharedCommand},
     raw_writes,
-    shared_writes::{WriteBatchers, parts, same_error},
+    shared_writes::{MAX_BYTES, WriteBatchers, parts},
     write_command::Reply,
 };
 use crate::{
@@ -83,7 +83,7 @@ impl Source for Inserter {
     const MAX_QUEUE: usize = 8_192;
 
     async fn answer(&self, batch: Vec<Item<Self>>) {
-        for part in parts(batch, |document| document.as_bytes().len()) {
+        for part in parts(batch, MAX_BYTES, |item| item.value.as_bytes().len()) {
             self.send(part).await;
         }
     }
@@ -141,7 +141,7 @@ impl Inserter {
             }
             Err(error) => {
                 for Item { answer, .. } in part {
-                    answer.send((Outcome::Unknown(same_error(&error)), shared));
+                    answer.send((Outcome::Unknown(error.for_another()), shared));
                 }
             }
         }

@@ -19,8 +19,9 @@ use super::{
     driver::{Raw, as_document, decode},
     expression,
     loader::{Loader, Timed},
-    lookup, migrations, observe, read_bytes,
-    swept::{SweptPage, Unreadable, id_of},
+    lookup::Fields,
+    migrations, observe, read_bytes,
+    swept::{SweptPage, decoded, id_of},
 };
 use crate::{error::Error, traces::ItemSpan};
 
@@ -96,8 +97,7 @@ impl<T: Stored> Collection<T> {
         list: List,
     ) -> impl Future<Output = Result<SweptPage<T>, Error>> + use<T> {
         let (name, loader) = (self.name(), Arc::clone(self.loader()));
-        let decoded =
-            move |found| SweptPage::<T>::decoded((name, &loader.unreadable), (field, from), found);
+        let decoded = move |found| decoded((name, &loader.unreadable), (field, from), found);
         self.list_stored(list).map(|found| found.map(decoded))
     }
 
@@ -105,9 +105,7 @@ impl<T: Stored> Collection<T> {
         &self,
         mut list: List,
     ) -> impl Future<Output = Result<Vec<Arc<RawDocumentBuf>>, Error>> + use<T> {
-        if list.projection.is_none() && !T::UNREAD.is_empty() {
-            list.projection = Some(lookup::each(T::UNREAD, 0));
-        }
+        list.projection = list.projection.or_else(|| Fields::of::<T>().projection());
         read_shared(self.loader(), self.for_reads(), list)
     }
 
@@ -160,26 +158,24 @@ impl<T: Stored> Collection<T> {
         found.iter().map(migrations::read_timed).collect()
     }
 
-    /// Like [`Self::list_timed`]. A document that can't be decoded fails only itself.
-    pub async fn list_timed_swept(
+    /// Like [`Self::list_timed`], without the documents that can't be decoded. Also returns their number.
+    pub async fn list_timed_readable(
         &self,
         list: List,
         shape: impl Into<Bson>,
-    ) -> Result<SweptPage<Timed<T>>, Error> {
+    ) -> Result<(Vec<Timed<T>>, usize), Error> {
         let projection = Some(doc! { "now": "$$NOW", "document": shape.into() });
         let found = self.list_raw(List { projection, ..list }).await?;
-        let mut page = SweptPage { items: Vec::with_capacity(found.len()), unreadable: Vec::new() };
-        for stored in &found {
-            match migrations::read_timed(stored) {
-                Ok(timed) => page.items.push(timed),
-                Err(error) => {
-                    let id = stored.get_document("document").map(id_of).unwrap_or_default();
-                    self.loader().unreadable.log(self.name(), &id, &error);
-                    page.unreadable.push(Unreadable { id, at: None });
-                }
-            }
-        }
-        Ok(page)
+        let decode = |stored: &RawDocumentBuf| {
+            let log = |error: &Error| {
+                let id = stored.get_document("document").map(id_of).unwrap_or_default();
+                self.loader().unreadable.log(self.name(), &id, error);
+            };
+            migrations::read_timed(stored).inspect_err(log).ok()
+        };
+        let readable: Vec<_> = found.iter().filter_map(decode).collect();
+        let unreadable = found.len() - readable.len();
+        Ok((readable, unreadable))
     }
 
     pub(super) fn list_raw(

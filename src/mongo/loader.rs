@@ -89,21 +89,21 @@ impl Loader {
         keep: Duration,
         coalesce_writes: bool,
     ) -> Arc<Self> {
-        let (writes, commands) = (metrics.writes(), metrics.commands().clone());
+        let (writes, commands) = (&metrics.writes, metrics.commands.clone());
         let core = placement.database(Group::Core);
         let sessions = Arc::new(Sessions::new(core.client().clone()));
         let loader = Arc::new(Self {
             clock: Clock::new(core, &sessions, metrics),
             sessions,
             placement,
-            by_lookup: Batchers::new(metrics.reads().clone()),
+            by_lookup: Batchers::new(metrics.reads.clone()),
             commands,
             limit,
             writers: Writers::new(writes, coalesce_writes),
             inserters: Inserters::new(writes, coalesce_writes),
             appenders: Appenders::new(writes, coalesce_writes),
-            recent: Recent::new(keep, metrics.suggestions().clone()),
-            shared_lists: SharedLists::new(limit, metrics.lists().clone()),
+            recent: Recent::new(keep, metrics.suggestions.clone()),
+            shared_lists: SharedLists::new(limit, metrics.lists.clone()),
             in_force: RwLock::default(),
             unreadable: Logged::default(),
             #[cfg(feature = "bench")]

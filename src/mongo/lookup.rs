@@ -10,7 +10,7 @@ use mongodb::{
     error::Result,
 };
 
-use super::{driver::malformed, lists::List, placement::Reads};
+use super::{Stored, driver::malformed, lists::List, placement::Reads};
 
 /// Collection, consistency, keys, fields and read concern of a read. Reads with the same lookup share their commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,15 +86,27 @@ pub(super) enum Fields {
 }
 
 impl Fields {
-    /// All fields but these.
-    pub(super) fn but(fields: &'static [&'static str]) -> Self {
-        if fields.is_empty() { Self::All } else { Self::Except(fields) }
+    /// Those that reads of this type return.
+    pub(super) fn of<T: Stored>() -> Self {
+        match (T::ONLY, T::UNREAD) {
+            ([], []) => Self::All,
+            ([], unread) => Self::Except(unread),
+            (only, _) => Self::Only(only),
+        }
     }
-}
 
-/// A projection with this number for each of the fields.
-pub(super) fn each(fields: &[&str], number: i32) -> Document {
-    fields.iter().map(|field| ((*field).to_owned(), number.into())).collect()
+    /// The projection to them.
+    pub(super) fn projection(self) -> Option<Document> {
+        let each = |fields: &[&str], number: i32| -> Document {
+            fields.iter().map(|field| ((*field).to_owned(), number.into())).collect()
+        };
+        match self {
+            Self::All => None,
+            Self::Only(fields) => Some(each(fields, 1)),
+            Self::Except(fields) => Some(each(fields, 0)),
+            Self::Timed => Some(doc! { "now": "$$NOW", "document": "$$ROOT" }),
+        }
+    }
 }
 
 /// Command of reads by key.
@@ -108,16 +120,6 @@ impl Lookup {
         match self.keys {
             Keys::Newest(_) if items > 1 => AGGREGATE,
             _ => FIND,
-        }
-    }
-
-    /// Projection of the `find` command; `None` for whole documents.
-    pub(super) fn projection(&self) -> Option<Document> {
-        match self.fields {
-            Fields::All => None,
-            Fields::Only(fields) => Some(each(fields, 1)),
-            Fields::Except(fields) => Some(each(fields, 0)),
-            Fields::Timed => Some(doc! { "now": "$$NOW", "document": "$$ROOT" }),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     future::Future,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -14,7 +14,7 @@ use super::{
     lookup::{AGGREGATE, FIND, Keys, Lookup},
     placement::{Group, Reads},
 };
-use crate::metrics::request;
+use crate::{locks::lock, metrics::request};
 
 /// A command that several callers may share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,8 @@ impl Read {
         let filter = lookup.filter(condition);
         let is_unique = lookup.keys.is_unique();
         let limit = if is_unique { i64::try_from(keys.len()).unwrap_or(0) } else { 0 };
-        let list = List { filter, limit, projection: lookup.projection(), ..List::default() };
+        let list =
+            List { filter, limit, projection: lookup.fields.projection(), ..List::default() };
         list.command(lookup.collection)
     }
 }
@@ -164,7 +165,7 @@ fn add(
 ) -> bool {
     // A sweep or a command of the binary has no log.
     let added = LOG.try_with(|log| {
-        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = lock(log);
         let is_same = |sent: &SentCommand| {
             let at = |command: Option<SharedCommand>| command.map(|command| command.sent);
             let is_there = sent.collection == collection && sent.command == command;
@@ -206,7 +207,7 @@ pub(super) fn if_collecting(read: impl FnOnce() -> Document) -> Option<Document>
 /// Adds the read to the command that was recorded last.
 pub(super) fn record_read(reads: Reads, read: Option<Document>) {
     let _outside_a_request = LOG.try_with(|log| {
-        if let Some(sent) = log.lock().unwrap_or_else(PoisonError::into_inner).last_mut() {
+        if let Some(sent) = lock(log).last_mut() {
             sent.read = read.map(|command| Read { what: What::Command(command), reads });
         }
     });

@@ -138,7 +138,7 @@ impl Reader {
         let filter = self.lookup.filter(condition);
         let concern = self.concern();
         let mut find = self.collection.find(filter).read_concern(concern).max_time(self.limit);
-        if let Some(fields) = self.lookup.projection() {
+        if let Some(fields) = self.lookup.fields.projection() {
             find = find.projection(fields);
         }
         // With a batch size of one more than can be found, the server closes the cursor with its first batch.

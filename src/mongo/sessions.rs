@@ -6,7 +6,7 @@
 //! commands aren't reused. <https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md>
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -20,6 +20,7 @@ use mongodb::{
 };
 
 use super::numbered::NumberedSessions;
+use crate::locks::lock;
 
 /// Sessions for the commands of one client.
 pub(super) struct Sessions {
@@ -90,7 +91,7 @@ impl Sessions {
     /// # Errors
     /// The driver's error.
     pub(super) async fn acquire(&self) -> Result<ClientSession> {
-        let latest = self.idle().pop();
+        let latest = lock(&self.idle).pop();
         match latest {
             Some((session, since)) if since.elapsed() < MAX_AGE => Ok(session),
             _ => self.client.start_session().causal_consistency(false).await,
@@ -98,13 +99,9 @@ impl Sessions {
     }
 
     fn release(&self, session: ClientSession) {
-        let mut idle = self.idle();
+        let mut idle = lock(&self.idle);
         if idle.len() < MAX_IDLE {
             idle.push((session, Instant::now()));
         }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<(ClientSession, Instant)>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,7 +12,7 @@ use std::{
     collections::HashMap,
     iter, mem,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -32,6 +32,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    locks::lock,
     metrics::database::Batches,
     traces::{self, ItemSpan},
 };
@@ -120,7 +121,7 @@ impl SharedLists {
         let key = Key::of(&raw, &list)?;
         let (answer, receiver) = channel();
         let caller = Caller { answer, span };
-        let mut all = self.all();
+        let mut all = lock(&self.all);
         let first = if let Some(reading) = all.get_mut(&key) {
             let next = || Next { raw, list, callers: Vec::new() };
             reading.next.get_or_insert_with(next).callers.push(caller);
@@ -142,7 +143,7 @@ impl SharedLists {
     pub(super) fn send_overdue(self: &Arc<Self>) {
         let overdue =
             |(key, reading): (&Key, &mut Reading)| Some((key.clone(), reading.overdue()?));
-        let overdue: Vec<_> = self.all().iter_mut().filter_map(overdue).collect();
+        let overdue: Vec<_> = lock(&self.all).iter_mut().filter_map(overdue).collect();
         for (key, next) in overdue {
             self.start(key, next);
         }
@@ -166,7 +167,7 @@ impl SharedLists {
 
     /// The next command of a lane. If nobody waits for the list, the lane ends.
     fn next(&self, key: &Key) -> Option<Next> {
-        let mut all = self.all();
+        let mut all = lock(&self.all);
         let reading = all.get_mut(key)?;
         let next = reading.next.take();
         if next.is_some() {
@@ -175,10 +176,6 @@ impl SharedLists {
             all.remove(key);
         }
         next
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<Key, Reading>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,13 +1,10 @@
 //! What the writers, inserters, appenders and counters have in common: whether calls share commands, and how a command
-//! is divided and its error told.
+//! is divided.
 
 use std::{hash::Hash, ops::Deref};
 
-use super::{
-    batcher::{Item, Source},
-    batchers::Batchers,
-};
-use crate::{error::Error, metrics::database::Batches};
+use super::{batcher::Source, batchers::Batchers};
+use crate::metrics::database::Batches;
 
 /// Batchers of writes of one database.
 pub(super) struct WriteBatchers<K, S: Source> {
@@ -30,19 +27,16 @@ impl<K, S: Source> Deref for WriteBatchers<K, S> {
     }
 }
 
-/// Maximum size of the documents or statements of a command, in bytes.
+/// Maximum size of the documents or statements of a shared command, in bytes.
 pub(super) const MAX_BYTES: usize = 1 << 20;
 
-/// Divides a batch into parts of at most [`MAX_BYTES`]. A larger item is a part of its own.
-pub(super) fn parts<S: Source>(
-    batch: Vec<Item<S>>,
-    size: impl Fn(&S::Value) -> usize,
-) -> Vec<Vec<Item<S>>> {
+/// Divides a batch into parts of at most `most` bytes. A larger item is a part of its own.
+pub(super) fn parts<I>(batch: Vec<I>, most: usize, size: impl Fn(&I) -> usize) -> Vec<Vec<I>> {
     let (mut parts, mut bytes) = (Vec::<Vec<_>>::new(), 0);
     for item in batch {
-        let own = size(&item.value);
+        let own = size(&item);
         match parts.last_mut() {
-            Some(part) if bytes + own <= MAX_BYTES => {
+            Some(part) if bytes + own <= most => {
                 part.push(item);
                 bytes += own;
             }
@@ -53,12 +47,4 @@ pub(super) fn parts<S: Source>(
         }
     }
     parts
-}
-
-/// The error of a shared command, for one of its callers.
-pub(super) fn same_error(error: &Error) -> Error {
-    match error {
-        Error::Internal(source) => Error::internal(source.to_string()),
-        error => Error::unavailable(error.to_string()),
-    }
 }

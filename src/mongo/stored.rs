@@ -27,6 +27,9 @@ pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     const UPGRADES: &'static [Upgrade] = &[];
     /// How a cluster divides the collection among its shards.
     const SHARD_KEY: ShardKey = ShardKey::ID;
+    /// The only fields that reads by key and lists return, if there are any. The keys of the reads are among them, and so is the
+    /// time of a list for a sweep.
+    const ONLY: &'static [&'static str] = &[];
     /// The fields that reads of whole documents leave out, because the type doesn't have them. None of them is a key of a
     /// read.
     const UNREAD: &'static [&'static str] = &[];
@@ -91,15 +94,16 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
 /// ```
 ///
 /// Behind `in` stand the collection and its indexes, each by the name of a constructor of [`Index`]; `+ INDEX` at their
-/// end is an index that is declared elsewhere. `in "comments" by hash_of("on", "…") {` also declares a shard key by the
-/// name of a constructor of [`ShardKey`]; without it, the key is the hash of `_id`. A type for a part of the documents of a
-/// collection has no indexes: `in "carts";`, or `in CartDocument;`.
+/// end is an index that is declared elsewhere. `in "events" of Log {` also declares the [`Group`]; without it, that is `Core`.
+/// `in "comments" by hash_of("on", "…") {` also declares a shard key by the name of a constructor of [`ShardKey`]; without it,
+/// the key is the hash of `_id`. A type for a part of the documents of a collection has no indexes: `in "carts";`, or
+/// `in CartDocument;`. Behind a colon stand the fields that its reads return, if not all: `in CartDocument: ["_id", "owner"];`.
 macro_rules! document {
     () => {};
     (
         $(#[$meta:meta])*
         $visibility:vis struct $name:ident { $($fields:tt)* } in $collection:literal
-        $(by $shard_key:ident($($part:expr),+))? {
+        $(of $group:ident)? $(by $shard_key:ident($($part:expr),+))? {
             $( $index:ident($($property:expr),+), )*
             $( + $other:expr, )*
         }
@@ -109,6 +113,7 @@ macro_rules! document {
 
         impl $crate::mongo::Stored for $name {
             const COLLECTION: &'static str = $collection;
+            $( const GROUP: $crate::mongo::Group = $crate::mongo::Group::$group; )?
             const INDEXES: &'static [$crate::mongo::indexes::Index] = &[
                 $( $crate::mongo::indexes::Index::$index($($property),+), )*
                 $( $other, )*
@@ -124,7 +129,7 @@ macro_rules! document {
     (
         $(#[$meta:meta])*
         $visibility:vis struct $name:ident { $($fields:tt)* }
-        in $($collection:literal)? $($whole:ident)?;
+        in $($collection:literal)? $($whole:ident)? $(: [$($only:expr),+])?;
         $($rest:tt)*
     ) => {
         $crate::mongo::stored::document! { $(#[$meta])* $visibility struct $name { $($fields)* } }
@@ -137,6 +142,7 @@ macro_rules! document {
                 const UPGRADES: &'static [$crate::mongo::migrations::Upgrade] =
                     <$whole as $crate::mongo::Stored>::UPGRADES;
             )?
+            $( const ONLY: &'static [&'static str] = &[$($only),+]; )?
         }
 
         $crate::mongo::stored::document! { $($rest)* }

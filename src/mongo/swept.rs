@@ -3,78 +3,56 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
 use mongodb::bson::{Bson, DateTime, RawBsonRef, RawDocument, RawDocumentBuf};
 
 use super::{Stored, driver::stored_id};
-use crate::error::Error;
+use crate::{error::Error, locks::lock};
 
 /// Time for which a gateway doesn't log again that a document can't be decoded.
 const PAUSE: Duration = Duration::from_secs(3_600);
 /// Maximum number of such documents that it logs in this time.
 const MOST_LOGGED: usize = 1_000;
 
-/// A page of a list that is ordered by time.
+/// A document of a list that is ordered by time.
 #[derive(Debug)]
-pub struct SweptPage<T> {
-    /// The documents, in order.
-    pub items: Vec<T>,
-    /// Those that can't be decoded.
-    pub unreadable: Vec<Unreadable>,
-}
-
-/// A document that can't be decoded.
-#[derive(Debug)]
-pub struct Unreadable {
+pub struct Swept<T> {
     /// Its `_id`, as text.
     pub id: String,
     /// The time by which the list has it.
     pub at: Option<DateTime>,
+    /// The document; `None` if it can't be decoded.
+    pub document: Option<T>,
 }
 
-impl<T> SweptPage<T> {
-    /// Number of documents that were read.
-    pub fn read(&self) -> usize {
-        self.items.len() + self.unreadable.len()
-    }
-
-    /// The page of other items, one made of each.
-    pub fn map<U>(self, mut make: impl FnMut(T) -> U) -> SweptPage<U> {
-        self.filter_map(|item| Some(make(item)))
-    }
-
-    /// The page of other items, made of some.
-    pub fn filter_map<U>(self, make: impl FnMut(T) -> Option<U>) -> SweptPage<U> {
-        let Self { items, unreadable } = self;
-        SweptPage { items: items.into_iter().filter_map(make).collect(), unreadable }
+impl<T> Swept<T> {
+    /// The same with another item, made of the document.
+    pub fn and_then<U>(self, make: impl FnOnce(T) -> Option<U>) -> Swept<U> {
+        let Self { id, at, document } = self;
+        Swept { id, at, document: document.and_then(make) }
     }
 }
 
-impl<T: Stored> SweptPage<T> {
-    /// Decodes the documents of a collection. The list is ordered by the times from `from` on at the path `field`.
-    pub(super) fn decoded(
-        (collection, logged): (&'static str, &Logged),
-        (field, from): (&str, DateTime),
-        found: Vec<Arc<RawDocumentBuf>>,
-    ) -> Self {
-        let path: Vec<&str> = field.split('.').collect();
-        let mut page = Self { items: Vec::with_capacity(found.len()), unreadable: Vec::new() };
-        for stored in found {
-            match T::read(Arc::clone(&stored)) {
-                Ok(item) => page.items.push(item),
-                Err(error) => {
-                    let id = id_of(&stored);
-                    let at = earliest(RawBsonRef::Document(&stored), &path, from);
-                    logged.log(collection, &id, &error);
-                    page.unreadable.push(Unreadable { id, at });
-                }
-            }
-        }
-        page
-    }
+/// A page of a list that is ordered by time.
+pub type SweptPage<T> = Vec<Swept<T>>;
+
+/// Decodes the documents of a collection. The list is ordered by the times from `from` on at the path `field`.
+pub(super) fn decoded<T: Stored>(
+    (collection, logged): (&'static str, &Logged),
+    (field, from): (&str, DateTime),
+    found: Vec<Arc<RawDocumentBuf>>,
+) -> SweptPage<T> {
+    let path: Vec<&str> = field.split('.').collect();
+    let decode = |stored: Arc<RawDocumentBuf>| {
+        let id = id_of(&stored);
+        let at = earliest(RawBsonRef::Document(&stored), &path, from);
+        let document = T::read(stored).inspect_err(|error| logged.log(collection, &id, error));
+        Swept { id, at, document: document.ok() }
+    };
+    found.into_iter().map(decode).collect()
 }
 
 /// The documents that a gateway has logged because they can't be decoded.
@@ -96,7 +74,7 @@ impl Logged {
     }
 
     fn is_new(&self, document: String) -> bool {
-        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged = lock(&self.0);
         let is_recent = |since: &Instant| since.elapsed() < PAUSE;
         if logged.get(&document).is_some_and(is_recent) {
             return false;
@@ -109,12 +87,6 @@ impl Logged {
         }
         logged.insert(document, Instant::now());
         true
-    }
-}
-
-impl<T> FromIterator<T> for SweptPage<T> {
-    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        Self { items: items.into_iter().collect(), unreadable: Vec::new() }
     }
 }
 

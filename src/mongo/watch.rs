@@ -10,7 +10,7 @@ use std::{
     borrow::Cow,
     collections::HashMap,
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -29,7 +29,7 @@ use super::{
     Stored,
     placement::{Group, Placement},
 };
-use crate::metrics::database::Streams;
+use crate::{locks::lock, metrics::database::Streams};
 
 /// Pause before a broken stream is opened again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -130,7 +130,7 @@ impl Changes {
 
 impl Drop for Changes {
     fn drop(&mut self) {
-        if let Some(watched) = self.hub.streams().get_mut(&self.source) {
+        if let Some(watched) = lock(&self.hub.streams).get_mut(&self.source) {
             watched.leave(&self.id);
         }
     }
@@ -147,7 +147,7 @@ impl Hub {
         let count =
             |watched: &Watched| watched.0.values().map(|watch| watch.subscribers).sum::<usize>();
         let mut all = HashMap::new();
-        for (source, watched) in self.streams().iter() {
+        for (source, watched) in lock(&self.streams).iter() {
             *all.entry(source.collection).or_default() += count(watched);
         }
         all.into_iter().collect()
@@ -171,7 +171,7 @@ impl Hub {
     }
 
     fn subscribe(&self, source: Source, id: String) -> Changes {
-        let mut streams = self.streams();
+        let mut streams = lock(&self.streams);
         let watched = streams.entry(source).or_insert_with(|| {
             tokio::spawn(self.clone().follow(source));
             Watched::default()
@@ -251,7 +251,8 @@ impl Hub {
     }
 
     fn notify(&self, source: Source, id: &str) {
-        if let Some(watch) = self.streams().get(&source).and_then(|watched| watched.0.get(id)) {
+        if let Some(watch) = lock(&self.streams).get(&source).and_then(|watched| watched.0.get(id))
+        {
             watch.sender.send_modify(|counters| counters.changes += 1);
         }
     }
@@ -259,7 +260,8 @@ impl Hub {
     /// Wakes all subscribers: changes before the stream was opened were missed. This is a reset, unless the
     /// stream was opened directly after the first subscription.
     fn notify_all(&self, source: Source, is_reset: bool) {
-        for watch in self.streams().get(&source).into_iter().flat_map(|watched| watched.0.values())
+        for watch in
+            lock(&self.streams).get(&source).into_iter().flat_map(|watched| watched.0.values())
         {
             watch.sender.send_modify(|counters| counters.resets += u64::from(is_reset));
         }
@@ -268,16 +270,12 @@ impl Hub {
     /// Removes the stream if it has no subscribers, and returns whether it did. This uses the same lock as
     /// [`Self::watch`], so that no subscriber joins a stream that ends.
     fn remove_unused(&self, source: Source) -> bool {
-        let mut streams = self.streams();
+        let mut streams = lock(&self.streams);
         let is_unused = streams.get(&source).is_none_or(|watched| watched.0.is_empty());
         if is_unused {
             streams.remove(&source);
         }
         is_unused
-    }
-
-    fn streams(&self) -> MutexGuard<'_, HashMap<Source, Watched>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -37,7 +37,6 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    mem,
     sync::Arc,
     time::Instant,
 };
@@ -53,7 +52,7 @@ use super::{
     observe::{self, SharedCommand},
     raw_writes::update,
     scheduling::is_unhurried,
-    shared_writes::{MAX_BYTES, WriteBatchers},
+    shared_writes::{MAX_BYTES, WriteBatchers, parts},
     statement::{REFUSED, Selected, element, element_of_alike, selected},
     write_command::Reply,
 };
@@ -258,20 +257,16 @@ impl Writer {
     /// Sends each group as a statement, with as few commands as possible, and answers their callers. Returns the groups
     /// that weren't applied and have to be sent otherwise.
     async fn send_all(&self, groups: Vec<Group>) -> Vec<Group> {
-        let (mut part, mut bytes, mut failed) = (Vec::new(), 0, Vec::new());
+        let (mut all, mut failed) = (Vec::new(), Vec::new());
         for group in groups {
-            let Some(element) = statement(&group) else {
-                failed.push(group);
-                continue;
-            };
-            if bytes + element.as_bytes().len() > MAX_BYTES {
-                failed.extend(self.send(mem::take(&mut part)).await);
-                bytes = 0;
+            match statement(&group) {
+                Some(element) => all.push((group, element)),
+                None => failed.push(group),
             }
-            bytes += element.as_bytes().len();
-            part.push((group, element));
         }
-        failed.extend(self.send(part).await);
+        for part in parts(all, MAX_BYTES, |(_, element)| element.as_bytes().len()) {
+            failed.extend(self.send(part).await);
+        }
         failed
     }
 
@@ -340,20 +335,18 @@ fn answer(item: Item<Writer>, outcome: Outcome<After>, shared: SharedCommand) {
 }
 
 /// The outcome of a statement, for one of the writes that were combined into it.
-fn same(outcome: &Outcome<After>) -> Outcome<After> {
+fn same(outcome: &Outcome<Sends>) -> Outcome<After> {
     match outcome {
-        Outcome::Applied(After::Unread(sends) | After::Exact(_, sends)) => {
-            Outcome::Applied(After::Unread(*sends))
-        }
+        Outcome::Applied(sends) => Outcome::Applied(After::Unread(*sends)),
         Outcome::Refused => Outcome::Refused,
-        Outcome::Unknown(error) => Outcome::Unknown(Error::unavailable(error.to_string())),
+        Outcome::Unknown(error) => Outcome::Unknown(error.for_another()),
     }
 }
 
 /// What the reply to a batch tells about one of its statements.
 enum Fate {
     /// The outcome.
-    Known(Outcome<After>),
+    Known(Outcome<Sends>),
     /// It failed when the command was sent again after this error; it may have been applied before.
     Uncertain(Error),
 }
@@ -390,7 +383,7 @@ impl Outcomes {
     /// The fate of a statement, or `None` if it has to be sent by itself.
     fn take(&mut self, position: usize) -> Option<Fate> {
         let Some(FailedWrite { code, text, error, .. }) = self.failed.remove(&position) else {
-            return Some(Fate::Known(Outcome::Applied(After::Unread(self.sends))));
+            return Some(Fate::Known(Outcome::Applied(self.sends)));
         };
         if let Some(first) = &self.uncertain {
             return Some(Fate::Uncertain(Error::unavailable(first.clone())));

@@ -4,7 +4,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use async_graphql::{
@@ -19,6 +19,7 @@ use super::{
 use crate::{
     config::Config,
     domains::{self, nodes::Node},
+    locks::lock,
 };
 
 /// Types of entities, which other subgraphs can refer to: all types with a global id.
@@ -36,7 +37,7 @@ pub fn sdl(config: &Config) -> Arc<str> {
     /// Printed schemas, by the rooms that are switched off.
     static PRINTED: Mutex<BTreeMap<Vec<&str>, Arc<str>>> = Mutex::new(BTreeMap::new());
     let off = domains::switched_off(config);
-    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut printed = lock(&PRINTED);
     Arc::clone(printed.entry(off.clone()).or_insert_with(|| {
         let schema = switch::without(off, || {
             // With keys in its registry the library would resolve `_entities` itself. This schema is therefore

@@ -75,7 +75,7 @@ async fn with_things(gateway: &Gateway, things: &[Thing]) -> Collection<Thing> {
     .expect("indexes");
     let collection = gateway.app.collection::<Thing>();
     for thing in things {
-        assert!(matches!(collection.insert(thing.clone()).await, Outcome::Applied(())));
+        assert!(matches!(collection.insert(thing).await, Outcome::Applied(())));
     }
     collection
 }

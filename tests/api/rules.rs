@@ -133,7 +133,7 @@ fn condition(random: &mut StdRng, depth: u32) -> Condition {
 async fn with_things(gateway: &Gateway, things: &[Thing]) -> Collection<Thing> {
     let collection = gateway.app.collection::<Thing>();
     for thing in things {
-        assert!(matches!(collection.insert(thing.clone()).await, Outcome::Applied(())));
+        assert!(matches!(collection.insert(thing).await, Outcome::Applied(())));
     }
     collection
 }

@@ -372,7 +372,7 @@ async fn while_mongodb_is_silent_the_queue_of_inserts_is_bounded() {
     let insert = |number: usize| {
         let (id, tallies) = (format!("new-{number}"), tallies.clone());
         let tally = Tally { id, count: 1, marks: Vec::new(), v: Version };
-        tokio::spawn(async move { tallies.insert(tally).await })
+        tokio::spawn(async move { tallies.insert(&tally).await })
     };
     let queued: Vec<_> = (0..8_192 + 500).map(insert).collect();
     proxy.reached().await;

@@ -14,7 +14,10 @@ use serde_json::{Value, json};
 
 use super::delivery;
 use crate::{
-    cli::{failure::Failure, private_files},
+    cli::{
+        failure::{Failure, failed},
+        private_files,
+    },
     managed::Data,
 };
 
@@ -151,10 +154,6 @@ fn secret() -> String {
     #[expect(clippy::disallowed_methods, reason = "the secret from which an app's ids are made")]
     let bits: [u8; 32] = rand::random();
     BASE64.encode(bits)
-}
-
-fn failed(action: &str, path: &Path, fault: &io::Error) -> Failure {
-    Failure::trouble(format!("can't {action} {}: {fault}", path.display()))
 }
 
 /// Refuses a folder with other content, which must not be removed or mixed with a demo.

@@ -21,7 +21,7 @@ use indicatif::{BinaryBytes, ProgressBar};
 use sha2::{Digest, Sha256};
 
 use super::{
-    failure::{Failure, sentence},
+    failure::{Failure, failed, sentence},
     gateway, logging,
     options::{Source, on_database_until},
     private_files,
@@ -141,8 +141,8 @@ pub(super) fn parts(placement: &Placement) -> Vec<Part> {
 
 /// Creates the folder, or checks that it is empty.
 fn prepare(folder: &Path) -> Result<(), Failure> {
-    private_files::create_folder(folder).map_err(|fault| failed(folder, &fault))?;
-    let first = fs::read_dir(folder).map_err(|fault| failed(folder, &fault))?.next();
+    private_files::create_folder(folder).map_err(|fault| failed("write", folder, &fault))?;
+    let first = fs::read_dir(folder).map_err(|fault| failed("write", folder, &fault))?.next();
     if first.is_some() {
         return Err(Failure::usage(format!("{} isn't empty", folder.display()))
             .with_hint("name another folder for this export"));
@@ -183,7 +183,7 @@ impl<'a> Exporting<'a> {
         let named = |part: &Part| (part.name.to_owned(), part.database.name().to_owned());
         let databases = self.snapshot.parts().iter().map(named).collect();
         let manifest = Manifest::new(databases, at, self.command.compress, entries);
-        manifest.write(folder).map_err(|fault| failed(folder, &fault))?;
+        manifest.write(folder).map_err(|fault| failed("write", folder, &fault))?;
         self.bar.finish_and_clear();
         self.print_summary(&manifest);
         Ok(())
@@ -208,7 +208,7 @@ impl<'a> Exporting<'a> {
         };
         let mut entry = Entry::new(of, compression).map_err(|fault| unfit(&fault))?;
         let path = self.folder.join(&entry.file);
-        let mut output = Output::create(&path).map_err(|fault| failed(&path, &fault))?;
+        let mut output = Output::create(&path).map_err(|fault| failed("write", &path, &fault))?;
         let mut batches = self.snapshot.read(of);
         // The places of packed batches are used again: freed ones of this size stay with the threads that made them.
         let spare = Spare::default();
@@ -223,7 +223,7 @@ impl<'a> Exporting<'a> {
         while let Some(part) = packed.next().await {
             match part {
                 Ok(Ok(part)) => {
-                    output.write(&part).map_err(|fault| failed(&path, &fault))?;
+                    output.write(&part).map_err(|fault| failed("write", &path, &fault))?;
                     self.bar.inc(part.size);
                     spare.give(part.bytes);
                 }
@@ -233,9 +233,9 @@ impl<'a> Exporting<'a> {
         }
         if output.bytes == 0 {
             let none = compression.pack_none().map_err(|fault| unfit(&fault))?;
-            output.write(&none).map_err(|fault| failed(&path, &fault))?;
+            output.write(&none).map_err(|fault| failed("write", &path, &fault))?;
         }
-        output.finish(&mut entry).map_err(|fault| failed(&path, &fault))?;
+        output.finish(&mut entry).map_err(|fault| failed("write", &path, &fault))?;
         Ok(Ok(entry))
     }
 
@@ -301,10 +301,6 @@ impl Output {
         entry.sha256 = hex::encode(self.digest.finalize());
         Ok(())
     }
-}
-
-fn failed(path: &Path, fault: &io::Error) -> Failure {
-    Failure::trouble(format!("can't write {}: {fault}", path.display()))
 }
 
 /// The failure of a read, with what to do about it.

@@ -15,7 +15,10 @@ use super::{
     lines::Line,
     output::{Output, identity},
 };
-use crate::cli::{failure::Failure, private_files, terminal};
+use crate::cli::{
+    failure::{Failure, failed},
+    private_files, terminal,
+};
 
 /// Counts of the processed lines.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -215,11 +218,6 @@ impl Journal {
             failed("write", path, &fault).with_hint("--progress names another file")
         })
     }
-}
-
-/// The failure to read, write or remove a file.
-pub(super) fn failed(action: &str, path: &Path, fault: &io::Error) -> Failure {
-    Failure::trouble(format!("can't {action} {}: {fault}", path.display()))
 }
 
 fn read(path: &Path) -> Result<Option<State>, Failure> {

@@ -193,7 +193,7 @@ impl Kind {
                 .await
             }
             Self::People => {
-                import_batch(lines, async |all: &[_]| Ok(people::import::check(app, all))).await
+                import_batch(lines, async |all: &[_]| Ok(people::import::check(all))).await
             }
             Self::Categories => {
                 import_batch(lines, async |all: &[_]| Ok(categories::import::check(all))).await

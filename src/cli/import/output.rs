@@ -9,9 +9,12 @@ use std::{
 
 use serde_json::Value;
 
-use super::{journal::failed, lines::Line};
+use super::lines::Line;
 use crate::{
-    cli::{failure::Failure, private_files},
+    cli::{
+        failure::{Failure, failed},
+        private_files,
+    },
     domains::game::import::ImportWorld,
 };
 

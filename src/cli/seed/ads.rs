@@ -2,19 +2,18 @@
 //! see ads and click on some of them.
 
 use docgate_demo::random::Random;
-use futures_util::{StreamExt, TryStreamExt, stream};
 use mongodb::bson::DateTime;
 use serde_json::{Value, json};
 
 use super::{
     Steps,
     client::{DemoClient, someone},
-    goods::AT_ONCE,
     keep_acting,
 };
 use crate::{
     app::{App, rfc3339},
     cli::failure::Failure,
+    domains::times::DAY,
     graphql::requester::{Requester, Role},
 };
 
@@ -52,8 +51,6 @@ const CALLS: usize = 400;
 const VISITORS: usize = 60;
 /// Percentage of the ads that are clicked on.
 const CLICKS: usize = 6;
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
 /// Pause between two visitors, in milliseconds.
 const PAUSE: (i64, i64) = (700, 2_500);
 
@@ -78,17 +75,13 @@ fn site() -> Requester {
 /// Creates zones and campaigns, and lets visitors see some ads.
 pub(super) async fn create(app: &App, client: &DemoClient, steps: &Steps) -> Result<(), Failure> {
     let zones = zones();
-    let bar = steps.begin("zones for ads", zones.len());
     let created = zones.iter().map(|(site, name)| async move {
         let publisher = someone(&format!("publisher of {site}"), &[Role::Publisher]);
         let input = json!({ "site": site, "name": name, "currency": "EUR" });
         client.execute(&publisher, ZONE, json!({ "input": input })).await
     });
-    let created = stream::iter(created).buffered(AT_ONCE).inspect_ok(|_| bar.inc(1));
-    let _created: Vec<Value> = created.try_collect().await?;
-    bar.finish();
+    steps.each("zones for ads", created).await?;
 
-    let bar = steps.begin("campaigns", CAMPAIGNS);
     let launched = plans(&zones, app.clock()).into_iter().enumerate();
     let launched = launched.map(|(number, (advertiser, input))| async move {
         let by = someone(&advertiser, &[Role::Advertiser]);
@@ -99,17 +92,11 @@ pub(super) async fn create(app: &App, client: &DemoClient, steps: &Steps) -> Res
         }
         Ok::<_, Failure>(())
     });
-    let launched = stream::iter(launched).buffered(AT_ONCE).inspect_ok(|()| bar.inc(1));
-    let _launched: Vec<()> = launched.try_collect().await?;
-    bar.finish();
+    steps.each("campaigns", launched).await?;
 
-    let bar = steps.begin("ads", CALLS);
     let visits = (0..CALLS)
         .map(|number| async move { visit(client, &mut Random::new(1_000 + number as u64)).await });
-    let visits = stream::iter(visits).buffered(AT_ONCE).inspect_ok(|()| bar.inc(1));
-    let _visits: Vec<()> = visits.try_collect().await?;
-    bar.finish();
-    Ok(())
+    steps.each("ads", visits).await.map(drop)
 }
 
 /// Site and name of each zone.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     MERCHANT, Steps,
     client::{DemoClient, File, someone},
-    goods::{AT_ONCE, finishes, text},
+    goods::{finishes, text},
     pictures::EDITOR,
 };
 use crate::{
@@ -96,15 +96,10 @@ impl Covers {
             image(&id, Motif::of(&path), number, &name)
         });
         let inputs: Vec<Value> = of_products.chain(of_people).chain(of_departments).collect();
-        let bar = steps.begin("images", inputs.len());
-        let set = async |input: Value| {
-            client.execute(&merchant, SET, json!({ "input": input })).await?;
-            bar.inc(1);
-            Ok::<_, Failure>(())
-        };
-        let set = stream::iter(inputs).map(set).buffer_unordered(AT_ONCE);
-        set.try_collect::<Vec<()>>().await?;
-        bar.finish();
-        Ok(())
+        let merchant = &merchant;
+        let set = inputs.into_iter().map(|input| async move {
+            client.execute(merchant, SET, json!({ "input": input })).await
+        });
+        steps.each("images", set).await.map(drop)
     }
 }

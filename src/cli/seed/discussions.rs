@@ -115,30 +115,21 @@ pub(super) async fn create(
 
     let step = (others.len() / REVIEWED).max(1);
     let reviewed: Vec<_> = others.iter().step_by(step).take(REVIEWED).collect();
-    let bar = steps.begin("reviews", reviewed.len());
-    stream::iter(reviewed.into_iter().enumerate())
-        .map(|(number, product)| {
-            let (bar, merchant) = (&bar, &merchant);
-            async move {
-                open(client, merchant, &NodeKind::PRODUCT.id(&product.sku), "PER_DOCUMENT").await?;
-                let mut random = Random::new(4_000 + number as u64);
-                let first = random.below(shoppers.len());
-                let count = random.below(9).min(shoppers.len());
-                for shopper in shoppers.iter().cycle().skip(first).take(count) {
-                    let stars = 5 - random.below(5).min(random.below(5)).min(random.below(4));
-                    let variables =
-                        json!({ "sku": product.sku, "stars": stars, "text": REMARKS.pick(&mut random) });
-                    client.execute(&shopper.who, REVIEW, variables).await?;
-                }
-                bar.inc(1);
-                Ok::<_, Failure>(())
-            }
-        })
-        .buffer_unordered(AT_ONCE)
-        .try_collect::<Vec<()>>()
-        .await?;
-    bar.finish();
-    Ok(())
+    let merchant = &merchant;
+    let review = reviewed.into_iter().enumerate().map(|(number, product)| async move {
+        open(client, merchant, &NodeKind::PRODUCT.id(&product.sku), "PER_DOCUMENT").await?;
+        let mut random = Random::new(4_000 + number as u64);
+        let first = random.below(shoppers.len());
+        let count = random.below(9).min(shoppers.len());
+        for shopper in shoppers.iter().cycle().skip(first).take(count) {
+            let stars = 5 - random.below(5).min(random.below(5)).min(random.below(4));
+            let variables =
+                json!({ "sku": product.sku, "stars": stars, "text": REMARKS.pick(&mut random) });
+            client.execute(&shopper.who, REVIEW, variables).await?;
+        }
+        Ok::<_, Failure>(())
+    });
+    steps.each("reviews", review).await.map(drop)
 }
 
 async fn open(client: &DemoClient, who: &Requester, on: &ID, layout: &str) -> Result<(), Failure> {

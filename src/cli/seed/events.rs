@@ -12,6 +12,7 @@ use super::{
 use crate::{
     app::{App, rfc3339},
     cli::failure::Failure,
+    domains::times::{DAY, HOUR},
     graphql::requester::Role,
 };
 
@@ -21,8 +22,6 @@ const CALLS: (usize, usize) = (2, 20);
 const AT_ONCE: usize = 1_000;
 /// Time over which they are spread, in milliseconds.
 const SPAN: i64 = 91 * DAY;
-const DAY: i64 = 24 * HOUR;
-const HOUR: i64 = 3_600_000;
 /// Shortest and longest pause between two live requests, in milliseconds.
 const PAUSE: (i64, i64) = (300, 2_000);
 

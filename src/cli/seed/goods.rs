@@ -13,7 +13,7 @@ use crate::{
     app::App,
     cli::failure::Failure,
     domains::{catalog, categories},
-    graphql::requester::{Requester, Role},
+    graphql::requester::Role,
     mongo::words::words,
 };
 
@@ -67,23 +67,13 @@ pub(super) async fn create_people(
             ... on Person { id } ... on UserError { code message }
         }
     }";
-    let merchant = merchant();
-    let bar = steps.begin("contributors", cast.names.len());
-    let ids = stream::iter(cast.names.iter().enumerate())
-        .map(|(number, name)| {
-            let (merchant, bar) = (&merchant, &bar);
-            async move {
-                let variables = json!({ "name": name, "op": format!("demo-person-{number}") });
-                let data = client.execute(merchant, CREATE, variables).await?;
-                bar.inc(1);
-                Ok::<_, Failure>(text(&data["createPerson"]["id"]))
-            }
-        })
-        .buffered(AT_ONCE)
-        .try_collect()
-        .await?;
-    bar.finish();
-    Ok(ids)
+    let merchant = &someone(MERCHANT, &[Role::Merchant]);
+    let create = cast.names.iter().enumerate().map(|(number, name)| async move {
+        let variables = json!({ "name": name, "op": format!("demo-person-{number}") });
+        let data = client.execute(merchant, CREATE, variables).await?;
+        Ok::<_, Failure>(text(&data["createPerson"]["id"]))
+    });
+    steps.each("contributors", create).await
 }
 
 /// Adds the products to the catalog, as `docgate import products` does.
@@ -118,29 +108,18 @@ pub(super) async fn add_stock(
     const RECEIVE: &str = "mutation($input: ReceiveStockInput!) { receiveStock(input: $input) {
         __typename ... on UserError { code message }
     } }";
-    let merchant = merchant();
+    let merchant = &someone(MERCHANT, &[Role::Merchant]);
     let mut goods = Vec::with_capacity(products.len());
     for product in products {
         goods.push((product.sku.clone(), product.stock));
         goods.extend(finishes(product).map(|(sku, _, _)| (sku, product.stock)));
     }
-    let bar = steps.begin("stock", goods.len());
-    stream::iter(goods)
-        .map(|(sku, quantity)| {
-            let (merchant, bar) = (&merchant, &bar);
-            async move {
-                let op = format!("demo-stock-{sku}");
-                let input = json!({ "sku": sku, "quantity": quantity, "idempotencyKey": op });
-                client.execute(merchant, RECEIVE, json!({ "input": input })).await?;
-                bar.inc(1);
-                Ok::<_, Failure>(())
-            }
-        })
-        .buffer_unordered(AT_ONCE)
-        .try_collect::<Vec<()>>()
-        .await?;
-    bar.finish();
-    Ok(())
+    let receive = goods.into_iter().map(|(sku, quantity)| async move {
+        let op = format!("demo-stock-{sku}");
+        let input = json!({ "sku": sku, "quantity": quantity, "idempotencyKey": op });
+        client.execute(merchant, RECEIVE, json!({ "input": input })).await
+    });
+    steps.each("stock", receive).await.map(drop)
 }
 
 /// Gives the variants their images, after their products got them, as `docgate import products` does.
@@ -244,10 +223,6 @@ fn slug(product: &Product) -> String {
         slug.push('-');
     }
     slug + &product.sku.to_ascii_lowercase()
-}
-
-fn merchant() -> Requester {
-    someone(MERCHANT, &[Role::Merchant])
 }
 
 /// The text of a JSON string.

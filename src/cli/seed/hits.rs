@@ -8,7 +8,10 @@ use super::{Steps, client::someone, keep_acting};
 use crate::{
     app::App,
     cli::failure::Failure,
-    domains::hits::operations::{PageHits, count},
+    domains::{
+        hits::operations::{PageHits, count},
+        times::{HOUR, MINUTE},
+    },
     graphql::requester::Role,
 };
 
@@ -85,8 +88,6 @@ const SITES: [(&str, &[&str]); 4] = [
     ),
 ];
 
-const MINUTE: i64 = 60_000;
-const HOUR: i64 = 60 * MINUTE;
 /// Number of days before today.
 const DAYS: i64 = 92;
 /// Hours before now whose page views are spread over all minutes.

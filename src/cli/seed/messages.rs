@@ -4,13 +4,11 @@ use docgate_demo::{
     phrases::{REMARKS, THOUGHTS},
     random::Random,
 };
-use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 use super::{
     SHOPPER, Steps,
     client::{DemoClient, someone},
-    goods::AT_ONCE,
     people::subject,
 };
 use crate::cli::failure::Failure;
@@ -27,15 +25,11 @@ const SEND: &str = "mutation($input: SendMessageInput!) { sendMessage(input: $in
 /// Sends the messages.
 pub(super) async fn send(client: &DemoClient, steps: &Steps) -> Result<(), Failure> {
     let mut random = Random::new(29);
-    let bar = steps.begin("messages", MESSAGES);
     let inputs: Vec<_> = (0..MESSAGES).map(|number| message(&mut random, number)).collect();
     let sent = inputs.into_iter().map(|(by, input)| async move {
         client.execute(&someone(&by, &[]), SEND, json!({ "input": input })).await
     });
-    let _sent: Vec<Value> =
-        stream::iter(sent).buffered(AT_ONCE).inspect_ok(|_| bar.inc(1)).try_collect().await?;
-    bar.finish();
-    Ok(())
+    steps.each("messages", sent).await.map(drop)
 }
 
 /// The sender of a message, and the input of `sendMessage`.

@@ -28,6 +28,7 @@ mod world;
 use std::time::Duration;
 
 use docgate_demo::{people::Cast, products, random::Random, tree};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::{MultiProgress, ProgressBar};
 use mongodb::Database;
 
@@ -38,6 +39,7 @@ use crate::{
 };
 use client::DemoClient;
 use covers::Covers;
+use goods::AT_ONCE;
 use shoppers::Visits;
 
 pub(super) use ads::traffic as run_ads;
@@ -144,5 +146,18 @@ impl Steps {
             terminal::remark(format_args!("  {what}: {count}"));
         }
         styled(bar, "  {prefix:18} {bar:30} {pos} of {len}").with_prefix(what)
+    }
+
+    /// Does all of this work, several parts of it at once. Returns their results, in the order of the parts.
+    async fn each<T, F: Future<Output = Result<T, Failure>>>(
+        &self,
+        what: &'static str,
+        work: impl ExactSizeIterator<Item = F>,
+    ) -> Result<Vec<T>, Failure> {
+        let bar = self.begin(what, work.len());
+        let done = stream::iter(work).buffered(AT_ONCE).inspect_ok(|_| bar.inc(1));
+        let done = done.try_collect().await?;
+        bar.finish();
+        Ok(done)
     }
 }

@@ -8,14 +8,13 @@ use docgate_demo::{
     random::Random,
     words::{GIVEN, PLACES, SURNAME_ENDS, SURNAME_STARTS},
 };
-use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 use super::{
     SHOPPER, Steps,
     client::{DemoClient, someone},
     delivery, fulfilment,
-    goods::{AT_ONCE, text},
+    goods::text,
     together,
 };
 use crate::{
@@ -51,35 +50,24 @@ pub(super) async fn create(
     count: usize,
     steps: &Steps,
 ) -> Result<Vec<Shopper>, Failure> {
-    let service = someone("bank", &[Role::Service]);
-    let bar = steps.begin("accounts", count);
-    let shoppers = stream::iter(0..count)
-        .map(|number| {
-            let (service, bar) = (&service, &bar);
-            async move {
-                let mut random = Random::new(1_000 + number as u64);
-                let subject =
-                    if number == 0 { SHOPPER.to_owned() } else { format!("shopper-{number}") };
-                let name = name(&mut Random::new(7_000 + number as u64));
-                let who = Requester::new(&subject, Some(&name), Vec::new());
-                let account = open_account(client, &who, &format!("demo-account-{number}")).await?;
-                for deposit in 0..random.between(1, 3) {
-                    let variables = json!({
-                        "account": account,
-                        "amount": random.between(60, 160) * 10_000,
-                        "op": format!("demo-deposit-{number}-{deposit}"),
-                    });
-                    client.execute(service, DEPOSIT, variables).await?;
-                }
-                bar.inc(1);
-                Ok::<_, Failure>(Shopper { who, name, account })
-            }
-        })
-        .buffered(AT_ONCE)
-        .try_collect()
-        .await?;
-    bar.finish();
-    Ok(shoppers)
+    let service = &someone("bank", &[Role::Service]);
+    let create = (0..count).map(|number| async move {
+        let mut random = Random::new(1_000 + number as u64);
+        let subject = if number == 0 { SHOPPER.to_owned() } else { format!("shopper-{number}") };
+        let name = name(&mut Random::new(7_000 + number as u64));
+        let who = Requester::new(&subject, Some(&name), Vec::new());
+        let account = open_account(client, &who, &format!("demo-account-{number}")).await?;
+        for deposit in 0..random.between(1, 3) {
+            let variables = json!({
+                "account": account,
+                "amount": random.between(60, 160) * 10_000,
+                "op": format!("demo-deposit-{number}-{deposit}"),
+            });
+            client.execute(service, DEPOSIT, variables).await?;
+        }
+        Ok::<_, Failure>(Shopper { who, name, account })
+    });
+    steps.each("accounts", create).await
 }
 
 /// Opens an empty account.
@@ -218,7 +206,7 @@ impl Visits<'_> {
         let work = |number| async move {
             self.cart(&self.shopper(number).who, "abandoned", number).await.map(drop)
         };
-        each(count, steps.begin("abandoned carts", count), work).await
+        steps.each("abandoned carts", (0..count).map(work)).await.map(drop)
     }
 
     /// Creates carts that are cancelled.
@@ -228,7 +216,7 @@ impl Visits<'_> {
             let cart = self.cart(who, "cancelled", number).await?;
             cancel_cart(self.client, who, &cart).await
         };
-        each(count, steps.begin("cancelled carts", count), work).await
+        steps.each("cancelled carts", (0..count).map(work)).await.map(drop)
     }
 
     /// Creates active carts, every fourth of them by an anonymous shopper.
@@ -238,7 +226,7 @@ impl Visits<'_> {
             let who = if number % 4 == 3 { &anonymous } else { &self.shopper(number).who };
             self.cart(who, "active", number).await.map(drop)
         };
-        each(count, steps.begin("active carts", count), work).await
+        steps.each("active carts", (0..count).map(work)).await.map(drop)
     }
 
     /// Creates orders, most of them with a shipping method; some are changed afterwards, some cancelled, and the merchant
@@ -253,7 +241,7 @@ impl Visits<'_> {
             self.change_order(&shopper.who, &order, number).await?;
             fulfilment::fulfil(self.client, &shopper.who, &order, number).await
         };
-        each(count, steps.begin("orders", count), work).await
+        steps.each("orders", (0..count).map(work)).await.map(drop)
     }
 
     /// Changes one order in eight, and cancels one in eight.
@@ -320,28 +308,6 @@ pub(super) fn address(name: &str, number: usize) -> Value {
     let city = format!("{} {}", random.between(10_000, 98_999), random.pick(PLACES));
     let country = random.pick(&["AT", "BE", "CH", "DE", "FR", "GB", "NL"]);
     json!({ "name": name, "street": street, "city": city, "country": country })
-}
-
-async fn each<F: Future<Output = Result<(), Failure>>>(
-    count: usize,
-    bar: indicatif::ProgressBar,
-    work: impl Fn(usize) -> F,
-) -> Result<(), Failure> {
-    stream::iter(0..count)
-        .map(|number| {
-            let work = work(number);
-            let bar = &bar;
-            async move {
-                work.await?;
-                bar.inc(1);
-                Ok::<_, Failure>(())
-            }
-        })
-        .buffer_unordered(AT_ONCE)
-        .try_collect::<Vec<()>>()
-        .await?;
-    bar.finish();
-    Ok(())
 }
 
 /// Expires all carts that were idle for a second, with the sweep of a gateway that has a short

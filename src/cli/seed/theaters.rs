@@ -4,20 +4,20 @@ use docgate_demo::{
     random::Random,
     words::{ADJECTIVES, NOUNS},
 };
-use futures_util::{StreamExt, TryStreamExt, stream};
 use mongodb::bson::DateTime;
 use serde_json::{Value, json};
 
 use super::{
     MERCHANT, Steps,
     client::{DemoClient, someone},
-    goods::{AT_ONCE, text},
+    goods::text,
     keep_acting,
     shoppers::Shopper,
 };
 use crate::{
     app::{App, rfc3339},
     cli::failure::Failure,
+    domains::times::{DAY, HOUR},
     graphql::requester::{Requester, Role},
 };
 
@@ -63,9 +63,6 @@ const PAUSE: (i64, i64) = (1_500, 6_000);
 /// Number of the shoppers who visit theaters.
 const VISITORS: usize = 40;
 
-const HOUR: i64 = 3_600_000;
-const DAY: i64 = 24 * HOUR;
-
 const CREATE_THEATER: &str =
     "mutation($input: CreateTheaterInput!) { createTheater(input: $input) {
     ... on Theater { id } ... on UserError { code message } } }";
@@ -109,25 +106,16 @@ pub(super) async fn create(
     let theaters = create_theaters(client, steps).await?;
     let today = app.clock().timestamp_millis() / DAY;
     let days = (today + 1, days(products));
-    let screenings = create_screenings(client, &theaters, days, steps).await?;
+    let screenings = &create_screenings(client, &theaters, days, steps).await?;
     let visits = (products / 10).min(200);
-    let bar = steps.begin("bookings", visits);
-    let visit = |number: usize| {
-        let (bar, screenings) = (&bar, &screenings);
-        async move {
-            let mut random = Random::new(9_000 + number as u64);
-            let shopper = random.choose(shoppers);
-            let visitor = Visitor { client, who: &shopper.who, account: &shopper.account };
-            let screening = random.favour(screenings);
-            visitor.visit(screening, &format!("demo-visit-{number}"), &mut random).await?;
-            bar.inc(1);
-            Ok::<_, Failure>(())
-        }
-    };
-    let visits = stream::iter(0..visits).map(visit).buffer_unordered(AT_ONCE);
-    visits.try_collect::<Vec<()>>().await?;
-    bar.finish();
-    Ok(())
+    let visit = (0..visits).map(|number| async move {
+        let mut random = Random::new(9_000 + number as u64);
+        let shopper = random.choose(shoppers);
+        let visitor = Visitor { client, who: &shopper.who, account: &shopper.account };
+        let screening = random.favour(screenings);
+        visitor.visit(screening, &format!("demo-visit-{number}"), &mut random).await
+    });
+    steps.each("bookings", visit).await.map(drop)
 }
 
 /// Number of days for which a shop with so many products has screenings.
@@ -187,23 +175,10 @@ async fn create_screenings(
     (from, days): (i64, i64),
     steps: &Steps,
 ) -> Result<Vec<String>, Failure> {
-    let count = theaters.len() * usize::try_from(days).unwrap_or(0);
-    let bar = steps.begin("screenings", count);
     let each = (from..from + days).flat_map(|day| theaters.iter().map(move |id| (day, id)));
-    let screenings = stream::iter(each)
-        .map(|(day, theater)| {
-            let bar = &bar;
-            async move {
-                let made = create_screening(client, theater, day).await?;
-                bar.inc(1);
-                Ok::<_, Failure>(made)
-            }
-        })
-        .buffered(AT_ONCE)
-        .try_collect()
-        .await?;
-    bar.finish();
-    Ok(screenings)
+    let each: Vec<_> = each.collect();
+    let create = each.into_iter().map(|(day, theater)| create_screening(client, theater, day));
+    steps.each("screenings", create).await
 }
 
 /// Creates the screening of a theater on a day, counted from 1970. A repeat finds it.

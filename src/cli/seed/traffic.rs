@@ -12,7 +12,10 @@ use super::{
 use crate::{
     app::{App, rfc3339},
     cli::failure::Failure,
-    domains::series::operations::{View, count},
+    domains::{
+        series::operations::{View, count},
+        times::{DAY, MINUTE},
+    },
     graphql::requester::{Requester, Role},
 };
 
@@ -26,8 +29,6 @@ const AT_ONCE: usize = 100;
 /// Time between two rounds of the trickle.
 const PAUSE: (i64, i64) = (1_000, 1_000);
 
-const MINUTE: i64 = 60_000;
-const DAY: i64 = 24 * 60 * MINUTE;
 /// How long views and sessions reach back. The settings of the demo permit it.
 const VIEWED: i64 = 7 * DAY;
 const RECORDED: i64 = 60 * DAY;

@@ -58,7 +58,6 @@
 //! - Each click, conversion and view belongs to one impression of a campaign, and is counted at most once.
 //! - The ads of a zone are sorted.
 
-mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -70,8 +69,9 @@ pub mod types;
 
 use super::{
     Room,
+    broadcasts::broadcasts,
     nodes::node_type,
-    room::{declared, documented, unmet},
+    room::{documented, unmet},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{CampaignDocument, EventDocument, ProfileDocument, ZoneDocument};
@@ -110,13 +110,25 @@ pub const ROOM: Room = Room {
         documented::<ProfileDocument>(),
         documented::<EventDocument>(),
     ],
-    collections: &[
-        declared::<ZoneDocument>(),
-        declared::<CampaignDocument>(),
-        declared::<ProfileDocument>(),
-        declared::<EventDocument>(),
-    ],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "adZones" {
+            find "publisher" = "list: the zones of a publisher",
+        }
+        "campaigns" {
+            find "advertiser" = "list: the campaigns of an advertiser",
+            find "due" = "sweep: campaigns whose zones are behind",
+            find "liveUntil" = "sweep: campaigns that end",
+            find "ratedAt" = "sweep: expected incomes",
+            find "marksAt" = "sweep: marks of clicks",
+        }
+        "adClicks" {
+            find "due" = "sweep: clicks that aren't counted",
+            delete "expiresAt" = "sweep: clicks whose tokens have expired",
+        }
+        "adProfiles" {
+            delete "keptUntil" = "sweep: profiles that no cap needs",
+        }
+    },
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

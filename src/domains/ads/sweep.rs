@@ -23,35 +23,28 @@ const MARGIN: Duration = Duration::from_secs(3_600);
 /// needed.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let (now, before) = (sweep.now(), sweep.unchanged_before());
-    let name = |campaign: &CampaignDocument| format!("campaign {}", campaign.id);
 
     let cut = |from, limit| campaigns(app).list_between(("due", "due"), from, before, limit);
-    let at = |campaign: &CampaignDocument, _| campaign.due;
     let finish = |of: CampaignDocument| async move { finish(app, &of.id).await };
-    sweep.each_page("campaigns that were cut", LIMIT, cut, at, name, finish).await;
+    sweep.each_page("campaigns that were cut", LIMIT, cut, finish).await;
     let over = |from, limit| campaigns(app).list_between(("liveUntil", "live"), from, now, limit);
-    let at = |campaign: &CampaignDocument, _| campaign.live_until;
     let end = |of: CampaignDocument| async move { end(app, &of.id).await };
-    sweep.each_page("campaigns that end", LIMIT, over, at, name, end).await;
+    sweep.each_page("campaigns that end", LIMIT, over, end).await;
 
     // Clicks on a campaign with too many marks stay at the front, and so do campaigns whose marks are still needed.
     let uncounted = |from, limit| events(app).list_between(("due", "due"), from, before, limit);
-    let at = |event: &EventDocument, _| event.due;
-    let of_event = |event: &EventDocument| format!("click {}", event.id);
     let count = |of: EventDocument| async move { finish_event(app, &of).await };
-    sweep.each_page("clicks", LIMIT, uncounted, at, of_event, count).await;
+    sweep.each_page("clicks", LIMIT, uncounted, count).await;
     let marked =
         |from, limit| campaigns(app).list_between(("marksAt", "marks"), from, before, limit);
-    let at = |campaign: &CampaignDocument, _| campaign.marks_at;
     let retire = |of: CampaignDocument| async move { retire_marks(app, &of, before).await };
-    sweep.each_page("marks of clicks", LIMIT, marked, at, name, retire).await;
+    sweep.each_page("marks of clicks", LIMIT, marked, retire).await;
 
     let age = Duration::from_secs(app.config().ads_refresh_seconds);
     let old = sweep.earlier(age);
     let rated = |from, limit| campaigns(app).list_between(("ratedAt", "rated"), from, old, limit);
-    let at = |campaign: &CampaignDocument, _| campaign.rated_at;
     let refresh = |of: CampaignDocument| async move { refresh(app, &of.id).await };
-    sweep.each_page("expected incomes", LIMIT, rated, at, name, refresh).await;
+    sweep.each_page("expected incomes", LIMIT, rated, refresh).await;
 
     let expired = events::remove_expired(app, sweep.earlier(MARGIN)).await;
     sweep.count("expired clicks", expired);

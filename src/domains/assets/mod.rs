@@ -61,7 +61,6 @@
 //! A finished asset has its blob with all chunks, with the stored length and digest, and so has each rendition. No blob
 //! and no chunk is without an asset, except for retired blobs. Paths and lists follow from parent, slug, tags and access.
 
-mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -74,11 +73,8 @@ pub mod types;
 mod view;
 
 use super::{
-    Room, audiences,
-    comments::Discussable,
-    metadata::MetadataOwner,
-    nodes::node_type,
-    room::{declared, documented},
+    Room, audiences, broadcasts::broadcasts, comments::Discussable, metadata::MetadataOwner,
+    nodes::node_type, room::documented,
 };
 use crate::{
     graphql::prelude::*,
@@ -129,12 +125,14 @@ pub const ROOM: Room = Room {
         documented::<BlobDocument>(),
         documented::<ChunkDocument>(),
     ],
-    collections: &[
-        declared::<AssetDocument>(),
-        declared::<BlobDocument>(),
-        declared::<ChunkDocument>(),
-    ],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "assets.files" {
+            find "metadata.removeAfter" = "sweep: files that were let go",
+        }
+        "assets.chunks" {
+            aggregate "files_id" = "sweep: chunks of files that no asset names, by a range of ids",
+        }
+    },
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

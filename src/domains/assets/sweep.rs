@@ -27,12 +27,10 @@ const SEARCH: &str = "assets.blobs";
 
 /// Finishes interrupted uploads and deletions, and removes files that nothing uses any more.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let id = |asset: &AssetDocument| asset.id.clone();
     // Uploads that haven't been renewed for too long.
     let (stall, by) = (stall(app), ("upload.at", "upload_at"));
     let stalled_before = sweep.earlier(stall);
     let stalled = |from, limit| assets(app).list_between(by, from, stalled_before, limit);
-    let at = |asset: &AssetDocument, _| asset.upload.as_ref().map(|upload| upload.at);
     let abort = |asset: AssetDocument| async move {
         let Some(upload) = &asset.upload else { return Ok(false) };
         let abort = store::abort(app, &asset.id, &upload.token, Some(stall));
@@ -41,7 +39,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
             None => Ok(false),
         }
     };
-    sweep.each_page("uploads", MAX, stalled, at, id, abort).await;
+    sweep.each_page("uploads", MAX, stalled, abort).await;
 
     sweep_left(app, sweep).await;
 
@@ -51,10 +49,8 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     // Retired blobs that no download can still be reading.
     let (by, now) = (("metadata.removeAfter", "removeAfter"), sweep.now());
     let retired = |from, limit| blobs(app).list_between(by, from, now, limit);
-    let at = |blob: &BlobDocument, _| blob.metadata.remove_after;
-    let hex = |blob: &BlobDocument| blob.id.to_hex();
     let remove = |blob: BlobDocument| async move { discard(app, blob.id).await };
-    sweep.each_page("retired blobs", MAX, retired, at, hex, remove).await;
+    sweep.each_page("retired blobs", MAX, retired, remove).await;
 
     let unnamed = sweep_unnamed(app, sweep).await;
     sweep.note("unnamed blobs", unnamed);
@@ -63,18 +59,13 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 /// Finishes interrupted removals of blobs, and deletions into which no attempt can still write.
 async fn sweep_left(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    let id = |asset: &AssetDocument| asset.id.clone();
     let by = ("outbox.at", "outbox_at");
     let owing = |from, limit| assets(app).list_elements_between(by, from, before, limit);
-    let oldest = |asset: &AssetDocument, from: DateTime| {
-        asset.outbox.iter().map(|removal| removal.at).filter(|at| *at >= from).min()
-    };
     let finish = |asset: AssetDocument| async move { dispose(app, &asset).await.map(|()| true) };
-    sweep.each_page("removals of blobs", MAX, owing, oldest, id, finish).await;
+    sweep.each_page("removals of blobs", MAX, owing, finish).await;
 
     let by = ("deleting", "deleting");
     let deleting = |from, limit| assets(app).list_between(by, from, before, limit);
-    let at = |asset: &AssetDocument, _| asset.deleting;
     let finish = |asset: AssetDocument| async move {
         dispose(app, &asset).await?;
         if asset.deleted_at.is_some() {
@@ -85,7 +76,7 @@ async fn sweep_left(app: &App, sweep: &mut Sweep) {
         }
         Ok(true)
     };
-    sweep.each_page("deletions", MAX, deleting, at, id, finish).await;
+    sweep.each_page("deletions", MAX, deleting, finish).await;
 }
 
 fn stall(app: &App) -> Duration {

@@ -19,6 +19,9 @@ pub(super) type StoredPicture = Viewed<PictureView<'static>>;
 impl Stored for StoredPicture {
     const COLLECTION: &'static str = AssetDocument::COLLECTION;
     const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = AssetDocument::UPGRADES;
+    /// MongoDB has a short path for such fields: none is within another one.
+    const ONLY: &'static [&'static str] =
+        &["_id", "metadata", "file", "publishedAt", "deleting", "v"];
 
     fn read(stored: Arc<RawDocumentBuf>) -> Result<Self> {
         Self::over(stored)

@@ -35,10 +35,11 @@ where
         let reason = "takes a signed-in caller; without a token leave it out";
         return Err(InvalidInput::new("idempotencyKey", reason).into());
     }
-    let op = cx.op(&[owner.as_deref().unwrap_or_default(), mutation], idempotency_key, &());
+    let scope = [owner.as_deref().unwrap_or_default(), mutation];
+    let op = cx.ids().op(&scope, idempotency_key.map(|key| key.as_str()), &());
     let attempt = cx.begin().await?;
     let basket = make(op.id, owner, attempt.now());
-    if baskets(&cx).insert_ref(&basket).await.decided()?.is_some() {
+    if baskets(&cx).insert(&basket).await.decided()?.is_some() {
         return Ok(basket);
     }
     // The `_id` is taken: this op was applied before.
@@ -159,10 +160,8 @@ pub async fn sweep<B: Basket>(app: &App, sweep: &mut Sweep) {
     let by = ("outbox.at", "outbox_at");
     let list =
         |from, limit| baskets::<B>(app).list_elements_between(by, from, unchanged_before, limit);
-    let oldest = |basket: &B, from: DateTime| basket.oldest_due(from);
-    let id = |basket: &B| basket.id().to_owned();
     let settle = |basket: B| async move { carry_out::<B>(app, basket.id()).await };
-    sweep.each_page("baskets that owe something", BATCH, list, oldest, id, settle).await;
+    sweep.each_page("baskets that owe something", BATCH, list, settle).await;
     for state in [State::Cancelling, State::Expiring] {
         let finish = |basket: B| async move { finish_closing::<B>(app, basket.id()).await };
         sweep_untouched(app, sweep, state, unchanged_before, finish).await;
@@ -184,9 +183,7 @@ pub async fn sweep_untouched<B: Basket, F>(
     F: Future<Output = Result<bool>>,
 {
     let list = |from, limit| store::list_untouched::<B>(app, state, from, before, limit);
-    let at = |basket: &B, _| Some(basket.modified_at());
-    let id = |basket: &B| basket.id().to_owned();
-    sweep.each_page(&format!("baskets that are {state}"), BATCH, list, at, id, finish).await;
+    sweep.each_page(&format!("baskets that are {state}"), BATCH, list, finish).await;
 }
 
 async fn carry_out<B: Basket>(app: &App, id: &str) -> Result<bool> {

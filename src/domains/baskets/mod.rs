@@ -174,8 +174,6 @@ pub trait Basket: Decider + Clone {
     fn modified_at(&self) -> DateTime;
     /// Whether nothing is still to be given back.
     fn owes_nothing(&self) -> bool;
-    /// Server time of the oldest entry of its outbox that isn't before `from`.
-    fn oldest_due(&self, from: DateTime) -> Option<DateTime>;
     /// What is the same of all stored checkouts.
     fn terms(checkout: &Self::Checkout) -> Terms<'_>;
     /// The refusal because of its state.
@@ -257,12 +255,6 @@ macro_rules! basket {
             }
             fn owes_nothing(&self) -> bool {
                 self.outbox.is_empty()
-            }
-            fn oldest_due(
-                &self,
-                from: mongodb::bson::DateTime,
-            ) -> Option<mongodb::bson::DateTime> {
-                self.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
             }
             fn terms(checkout: &$checkout) -> $crate::domains::baskets::Terms<'_> {
                 $crate::domains::baskets::Terms {

@@ -49,13 +49,11 @@ pub(super) async fn list_untouched<B: Basket>(
 
 /// The part of a basket by which the sweep finds its checkout.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", bound = "")]
+#[serde(bound = "")]
 pub struct CheckedOut<B> {
     /// `_id` of the basket.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Server time of the last change of the basket.
-    pub modified_at: DateTime,
     #[serde(skip)]
     of: PhantomData<fn() -> B>,
 }

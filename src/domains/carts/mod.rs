@@ -78,7 +78,6 @@
 //! have reserved plus what its outbox returns; a cart that is COMPLETE, CANCELLED or EXPIRED has nothing reserved.
 
 pub mod addresses;
-mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -93,8 +92,9 @@ pub mod vouchers;
 
 use super::{
     Room, baskets,
+    broadcasts::broadcasts,
     nodes::node_type,
-    room::{declared, documented, unmet},
+    room::{documented, unmet},
 };
 use crate::{config::CENTURY, graphql::node_id::NodeKind};
 use addresses::AddressBookDocument;
@@ -156,13 +156,20 @@ pub const ROOM: Room = Room {
         documented::<VoucherDocument>(),
         documented::<VoucherCustomerDocument>(),
     ],
-    collections: &[
-        declared::<CartDocument>(),
-        declared::<AddressBookDocument>(),
-        declared::<VoucherDocument>(),
-        declared::<VoucherCustomerDocument>(),
-    ],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "carts" {
+            find "owner" = "list: the cart of its owner",
+            find "state" = "sweep: idle carts, and flows that were cut",
+            find "outbox.at" = "sweep: stock that is still to be returned",
+        }
+        "vouchers" {
+            find "createdAt" = "list: all vouchers, newest first",
+            find "marks.at" = "sweep: reservations whose checkout was cut, and marks that aren't needed any more",
+        }
+        "voucherCustomers" {
+            find "marks.at" = "sweep: reservations whose checkout was cut, and marks that aren't needed any more",
+        }
+    },
     personal: person::PERSONAL,
     erase: Some(|app, erasing| {
         Box::pin(baskets::erase::<CartDocument, types::CancelCartResult>(app, erasing))

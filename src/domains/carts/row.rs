@@ -126,7 +126,7 @@ fn input<I: Input + async_graphql::InputType>(field: &Context<'_>) -> Option<Che
 /// The value of a field with this result.
 async fn value(
     field: &Context<'_>,
-    verdict: Result<CartDocument, Stop<AddCartLineResult>>,
+    verdict: Answer<AddCartLineResult>,
 ) -> ServerResult<Option<Value>> {
     if field.item.node.name.node == ADD {
         return resolved(field, verdict).await;

@@ -85,12 +85,10 @@ async fn sweep_reservations(app: &App, sweep: &mut Sweep) {
     let vanished = sweep.earlier(Duration::from_secs(app.config().reservation_seconds));
     let unchanged_before = sweep.unchanged_before();
     let list = |from, limit| inventory::list_to_sweep(app, from..unchanged_before, vanished, limit);
-    let at = |stock: &SweptStock, _| Some(stock.sweep_at);
-    let sku = |stock: &SweptStock| stock.sku.clone();
     let reconcile = |stocks: Vec<SweptStock>| async move {
         reconcile(app, &stocks, unchanged_before, vanished).await
     };
-    sweep.each_batch("reservations", STOCKS, list, at, sku, reconcile).await;
+    sweep.each_batch("reservations", STOCKS, list, reconcile).await;
 }
 
 /// Reconciles reservations with their carts. Returns of each stock whether something was returned to it. The carts are read

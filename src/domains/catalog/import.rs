@@ -283,6 +283,6 @@ fn checked(app: &App, line: &ImportProduct, found: &mut Found) -> Result<Importe
         pricing: Pricing::from(pricing),
         categories: found.categories(&line.categories)?,
         contributors: contributors.map(|lines| found.contributors(&line.sku, lines)).transpose()?,
-        origin: app.ids().op(&["importProduct"], None, line).input,
+        origin: Op::digest(line),
     })
 }

@@ -4,7 +4,7 @@
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::{ProductDocument, SlugDocument},
+    documents::ProductDocument,
     operations::{finish, finish_claim},
     store::{self, products},
 };
@@ -16,31 +16,23 @@ const LIMIT: i64 = 100;
 /// Finishes interrupted creations and edits, and removes deleted products.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    let sku = |product: &ProductDocument| product.sku.clone();
     let products = products(app);
     let finish = |product: ProductDocument| async move { finish_one(app, &product.sku).await };
     let copying =
         |from, limit| products.list_between(("copying.at", "copying"), from, before, limit);
-    let at = |product: &ProductDocument, _| product.copying.as_ref().map(|mark| mark.at);
-    sweep.each_page("copies", LIMIT, copying, at, sku, finish).await;
+    sweep.each_page("copies", LIMIT, copying, finish).await;
     let owing =
         |from, limit| products.list_elements_between(("outbox.at", "outbox"), from, before, limit);
-    let oldest = |product: &ProductDocument, from: DateTime| {
-        product.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
-    };
-    sweep.each_page("works", LIMIT, owing, oldest, sku, finish).await;
+    sweep.each_page("works", LIMIT, owing, finish).await;
     let claims = store::claims(app);
     let claimed = |from, limit| claims.list_between(("claimedAt", "claimed"), from, before, limit);
-    let at = |claim: &SlugDocument, _| claim.claimed_at;
-    let slug = |claim: &SlugDocument| claim.slug.clone();
     let finish = |claim| finish_claim(app, claim);
-    sweep.each_page("claims of slugs", LIMIT, claimed, at, slug, finish).await;
+    sweep.each_page("claims of slugs", LIMIT, claimed, finish).await;
     // A deleted product stays at the front while stock of its variants is reserved.
     let by = ("deletedAt", "deleted");
     let deleted = |from, limit| products.list_between(by, from, before, limit);
-    let at = |product: &ProductDocument, _| product.deleted_at;
     let remove = |product| async move { remove(app, &product, before).await };
-    sweep.each_page("deleted products", LIMIT, deleted, at, sku, remove).await;
+    sweep.each_page("deleted products", LIMIT, deleted, remove).await;
 }
 
 /// Removes a deleted product, after its comments and the claims of its slugs.

@@ -161,7 +161,7 @@ document! {
         pub slug: Slug,
         pub path: String,
         pub names: Names,
-    } in CategoryDocument;
+    } in CategoryDocument: ["_id", "slug", "path", "names"];
 }
 
 impl Branch for CategoryDocument {

@@ -37,29 +37,29 @@
 //! The facets are what a recount gives. Every `path`, `parentPath` and `ancestors`, and every copy in products, follows from
 //! the slugs, names and parents. No path exists twice.
 
-mod broadcasts;
 mod documents;
 mod facets;
 pub mod import;
 pub mod invariants;
 pub mod operations;
-mod person;
 pub mod resolvers;
 mod store;
 pub mod types;
 
 use super::{
     Room,
+    broadcasts::broadcasts,
     images::Illustrated,
     metadata::MetadataOwner,
     nodes::{Node, NodeType, node_type},
-    room::{declared, documented},
+    room::documented,
 };
 use crate::{
     graphql::prelude::*,
     mongo::{
         Stored,
         condition::{Condition, is_absent},
+        personal::Personal,
     },
 };
 pub use documents::{CategoryCopy, CategoryCopyView, CategoryDocument, name_in};
@@ -98,9 +98,15 @@ pub const ROOM: Room = Room {
         Condition::All(Vec::new())
     })],
     documents: &[documented::<CategoryDocument>(), documented::<FacetsDocument>()],
-    collections: &[declared::<CategoryDocument>(), declared::<FacetsDocument>()],
-    broadcasts: broadcasts::BROADCASTS,
-    personal: person::PERSONAL,
+    broadcasts: broadcasts! {
+        "categoryFacets" {
+            find "dirtyAt" = "sweep: facets that are to be counted",
+        }
+    },
+    personal: &[
+        Personal::nothing("categories", "names of categories"),
+        Personal::nothing("categoryFacets", "numbers of products"),
+    ],
     sweep: Some(|app, sweep| {
         Box::pin(async move {
             store::Categories::over(app).sweep(sweep).await;

@@ -35,11 +35,7 @@ pub(super) async fn list_of_slug(app: &App, slug: &Slug) -> Result<Vec<CategoryD
 
 /// The categories directly below a path, from the index alone.
 pub(super) async fn list_menu(app: &App, page: &Page, parent_path: &str) -> Result<Vec<MenuEntry>> {
-    let list = List {
-        projection: Some(doc! { "_id": 1, "slug": 1, "path": 1, "names": 1 }),
-        hint: Some("menu"),
-        ..page.list(doc! { "parentPath": parent_path })
-    };
+    let list = List { hint: Some("menu"), ..page.list(doc! { "parentPath": parent_path }) };
     app.collection().list(list).await
 }
 

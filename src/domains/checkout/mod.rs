@@ -295,7 +295,7 @@ fn new_checkout<S: Sale>(
 
 /// Inserts a document. Returns it if this call inserted it.
 async fn insert<T: Stored>(app: &App, placed: T) -> Result<Option<T>> {
-    let inserted = app.collection().insert_ref(&placed).await;
+    let inserted = app.collection().insert(&placed).await;
     Ok(inserted.decided()?.map(|()| placed))
 }
 

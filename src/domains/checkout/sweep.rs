@@ -23,8 +23,6 @@ const BATCH: i64 = 100;
 /// Finishes or aborts interrupted checkouts. Those whose payment provider doesn't answer stay at the front of their lists.
 pub async fn sweep_checkouts<S: Sale>(app: &App, sweep: &mut Sweep) {
     let (overdue_before, before) = (sweep.deadline_before(), sweep.unchanged_before());
-    let at = |basket: &CheckedOut<S::Basket>, _: DateTime| Some(basket.modified_at);
-    let id = |basket: &CheckedOut<S::Basket>| basket.id.clone();
     let finish =
         |basket: CheckedOut<S::Basket>| async move { finish::<S>(app, &basket.id, before).await };
     for state in [State::Pending, State::Voiding, State::Paid] {
@@ -32,11 +30,11 @@ pub async fn sweep_checkouts<S: Sale>(app: &App, sweep: &mut Sweep) {
             baskets::list_overdue::<S::Basket>(app, state, from, overdue_before, limit)
         };
         let what = format!("checkouts that are {state}");
-        sweep.each_page(&what, BATCH, list, at, id, finish).await;
+        sweep.each_page(&what, BATCH, list, finish).await;
     }
     if tells_apart::<S::Basket>() {
         let list = |from, limit| baskets::list_decided::<S::Basket>(app, from, before, limit);
-        sweep.each_page("checkouts that are decided", BATCH, list, at, id, finish).await;
+        sweep.each_page("checkouts that are decided", BATCH, list, finish).await;
     }
 }
 
@@ -68,10 +66,8 @@ async fn finish<S: Sale>(app: &App, id: &str, before: DateTime) -> Result<bool> 
 pub async fn sweep_holds<S: Sale>(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     let list = |from, limit| transfers::operations::holdings(app, from, before, limit);
-    let at = |found: &Holding, _: DateTime| Some(found.at);
-    let account = |found: &Holding| found.account.clone();
     let release = |found: Holding| async move { release_each::<S>(app, &found).await };
-    sweep.each_page("holds of money", BATCH, list, at, account, release).await;
+    sweep.each_page("holds of money", BATCH, list, release).await;
 }
 
 /// Releases the holds of an account that are of this room. Returns whether there was one to release.
@@ -115,10 +111,8 @@ async fn release<S: Sale>(app: &App, basket: &str, held: &Held) -> Result<bool> 
 pub async fn sweep_authorisations<S: Sale>(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     let list = |from, limit| transfers::operations::open_authorisations(app, from, before, limit);
-    let at = |open: &OpenAuthorisation, _: DateTime| Some(open.at);
-    let id = |open: &OpenAuthorisation| open.id.clone();
     let void = |open: OpenAuthorisation| async move { void::<S>(app, &open).await };
-    sweep.each_page("authorisations", BATCH, list, at, id, void).await;
+    sweep.each_page("authorisations", BATCH, list, void).await;
 }
 
 /// Voids an authorisation that is of this room and belongs to no checkout. Returns whether it is one.

@@ -135,7 +135,7 @@ async fn import_batch(app: &App, lines: &[ImportComment]) -> Result<Vec<Result<(
     let mut answers = Vec::with_capacity(lines.len());
     let mut products: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     for (position, line) in lines.iter().enumerate() {
-        let checked = checked(app, position, line, attempt.now());
+        let checked = checked(position, line, attempt.now());
         let add = |line: Line| products.entry(line.comment.sku.clone()).or_default().push(line);
         answers.push(checked.map(add));
     }

@@ -9,12 +9,7 @@ use super::{
     documents::{AuthoredComment, CommentDocument, CommentExcerpt, Layout, OpenDiscussion},
     store::{self, CAP},
 };
-use crate::{
-    app::{App, rfc3339},
-    error::Result,
-    invariants::Report,
-    mongo::expression::count,
-};
+use crate::{app::rfc3339, graphql::prelude::*, invariants::Report, mongo::expression::count};
 
 /// Checks that discussions agree with their comments and that no outbox entry is left.
 pub async fn check(app: &App, report: &mut Report) -> Result<()> {

@@ -101,7 +101,6 @@
 //! once; no page has more than 100; no comment or slug exists twice; no outbox entry is left; every store
 //! belongs to a discussion; copies equal the comments.
 
-mod broadcasts;
 mod derived;
 mod documents;
 pub mod import;
@@ -113,11 +112,7 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room,
-    nodes::node_type,
-    room::{declared, documented},
-};
+use super::{Room, broadcasts::broadcasts, nodes::node_type, room::documented};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
     AuthoredComment, CommentDocument, CommentExcerpt, Discussable, DiscussionSummary, Layout,
@@ -142,12 +137,24 @@ pub const ROOM: Room = Room {
         documented::<PageDocument>(),
         documented::<AuthoredComment>(),
     ],
-    collections: &[
-        declared::<CommentDocument>(),
-        declared::<PageDocument>(),
-        declared::<AuthoredComment>(),
-    ],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "comments" {
+            find "_id" = "id: a comment by its `_id`, which is unique in all discussions",
+            update "_id" = "id: a change of a comment, which is named by its `_id`",
+            delete "_id" = "id: the removal of a comment, which is named by its `_id`",
+            find "author" = "list: the comments of an author",
+            find "due.at" = "sweep: comments that the discussed document hasn't applied",
+            delete "on" = "removal: all stores of a deleted discussion, a range of `on`",
+        }
+        "commentPages" {
+            find "entries.due.at" = "sweep: comments that the discussed document hasn't applied",
+            delete "on" = "removal: all stores of a deleted discussion, a range of `on`",
+        }
+        "authoredComments" {
+            find "author" = "list: the comments of an author",
+            delete "discussion" = "removal: the copies of a discussion that goes",
+        }
+    },
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

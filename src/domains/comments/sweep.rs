@@ -16,33 +16,26 @@ const LIMIT: i64 = 100;
 /// Applies outboxes of comments, finishes migrations, and removes old marks.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    let due = |from, limit| store::list_due(app, from, before, limit);
-    let at = |comment: &CommentDocument, _| comment.due.as_ref().map(|due| due.at);
-    let key = |comment: &CommentDocument| comment.key.clone();
+    let comments = store::comments(app);
+    let due = |from, limit| comments.list_between(("due.at", "due"), from, before, limit);
     let finish = |comment| async move { drive(app, Layout::PerDocument, comment).await };
-    sweep.each_page("comments", LIMIT, due, at, key, finish).await;
+    sweep.each_page("comments", LIMIT, due, finish).await;
 
-    let due = |from, limit| store::list_due_pages(app, from, before, limit);
-    let oldest = |page: &PageDocument, from: DateTime| {
-        let times = page.entries.iter().filter_map(|comment| comment.due.as_ref());
-        times.map(|due| due.at).filter(|at| *at >= from).min()
-    };
-    let key = |page: &PageDocument| page.key.clone();
+    let (pages, by) = (store::pages(app), ("entries.due.at", "due"));
+    let due = |from, limit| pages.list_elements_between(by, from, before, limit);
     let finish = |page: PageDocument| drive_each(app, Layout::Paged, page.entries, before);
-    sweep.each_page("pages", LIMIT, due, oldest, key, finish).await;
+    sweep.each_page("pages", LIMIT, due, finish).await;
 
-    let key = |discussed: &DiscussionHandle<'_>| discussed.parent.key.clone();
-    let at = |discussed: &DiscussionHandle<'_>, _: DateTime| discussed.touched_at;
     for kind in ParentKind::all() {
         let touched = |from, limit| store::list_touched(app, kind, from, before, limit);
         let finish = |discussed: DiscussionHandle<'_>| {
             drive_each(app, Layout::Embedded, discussed.discussion.entries, before)
         };
         let what = format!("embedded comments: {}", kind.name());
-        sweep.each_page(&what, LIMIT, touched, at, key, finish).await;
+        sweep.each_page(&what, LIMIT, touched, finish).await;
         let what = format!("discussions: {}", kind.name());
         let settle = |discussed| settle_one(discussed, before);
-        sweep.each_page(&what, LIMIT, touched, at, key, settle).await;
+        sweep.each_page(&what, LIMIT, touched, settle).await;
     }
 }
 

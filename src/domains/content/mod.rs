@@ -39,7 +39,6 @@
 //! older than the time within which the sweeps finish it.
 
 pub mod atom;
-mod broadcasts;
 mod documents;
 pub mod invariants;
 mod markdown;
@@ -51,16 +50,10 @@ mod sweep;
 pub mod types;
 
 use super::{
-    Room, audiences,
-    comments::Discussable,
-    metadata::MetadataOwner,
-    nodes::node_type,
-    room::{declared, documented},
+    Room, audiences, broadcasts::broadcasts, comments::Discussable, metadata::MetadataOwner,
+    nodes::node_type, room::documented,
 };
-use crate::{
-    graphql::{node_id::NodeKind, requester::Role},
-    mongo::prelude::*,
-};
+use crate::{graphql::prelude::*, mongo::prelude::*};
 pub use documents::{NodeDocument, RevisionDocument};
 pub use types::Content;
 use types::{Blog, BlogEntry, ContentBy, Folder, Gallery, Page};
@@ -95,8 +88,11 @@ pub const ROOM: Room = Room {
         is_absent("deletedAt")
     })],
     documents: &[documented::<NodeDocument>(), documented::<RevisionDocument>()],
-    collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "nodeRevisions" {
+            find "_id" = "id: a former version by its `_id`, which is derived from content and number",
+        }
+    },
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

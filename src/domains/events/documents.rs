@@ -38,6 +38,12 @@ document! {
         pub arrived_at: DateTime,
         /// Version of the document's shape.
         pub v: Version<SHAPE>,
+    } in "events" of Log {
+        // The name is what its commands are counted as. The documents are in collections of months.
+        plain(BY_PATH, "path at _id", "events by path"),
+        plain(BY_HOST, "host at _id", "events by host"),
+        plain(BY_TIME, "at _id site path",
+            "events by day, and requests by day and page, which read no documents"),
     }
 
     /// A call of `logEvents` with an idempotency key.
@@ -50,6 +56,8 @@ document! {
         pub at: DateTime,
         /// Version of the document's shape.
         pub v: Version<SHAPE>,
+    } in "eventCalls" of Log {
+        plain("at", "at", "sweep: calls that needn't be remembered"),
     }
 }
 
@@ -74,30 +82,9 @@ document! {
         pub at: DateTime,
         /// Version of the document's shape.
         pub v: Version<SHAPE>,
+    } in "eventImports" of Log by unsharded("it has one document for each imported log") {
+        plain("at", "at", "sweep: logs whose events are too old by now"),
     }
-}
-
-impl Stored for ImportDocument {
-    const COLLECTION: &'static str = "eventImports";
-    const GROUP: Group = Group::Log;
-    const SHARD_KEY: ShardKey = ShardKey::unsharded("it has one document for each imported log");
-    const INDEXES: &'static [Index] =
-        &[Index::plain("at", "at", "sweep: logs whose events are too old by now")];
-}
-
-impl Stored for EventDocument {
-    /// What its commands are counted as. The documents are in collections of months.
-    const COLLECTION: &'static str = "events";
-    const GROUP: Group = Group::Log;
-    const INDEXES: &'static [Index] = &[
-        Index::plain(BY_PATH, "path at _id", "events by path"),
-        Index::plain(BY_HOST, "host at _id", "events by host"),
-        Index::plain(
-            BY_TIME,
-            "at _id site path",
-            "events by day, and requests by day and page, which read no documents",
-        ),
-    ];
 }
 
 /// Name of an index.
@@ -106,13 +93,6 @@ pub(super) const BY_PATH: &str = "path";
 pub(super) const BY_HOST: &str = "host";
 /// Name of an index.
 pub(super) const BY_TIME: &str = "at";
-
-impl Stored for CallDocument {
-    const COLLECTION: &'static str = "eventCalls";
-    const GROUP: Group = Group::Log;
-    const INDEXES: &'static [Index] =
-        &[Index::plain("at", "at", "sweep: calls that needn't be remembered")];
-}
 
 /// A request that is to be logged, with checked values.
 #[derive(Debug, Clone, Copy)]

@@ -32,7 +32,6 @@
 //!
 //! Each event is in the collection of its month, and each of these collections has its indexes.
 
-mod broadcasts;
 pub mod calendar;
 mod documents;
 pub mod import;
@@ -46,7 +45,8 @@ pub mod types;
 
 use super::{
     Room,
-    room::{Later, Made, declared, documented, unmet},
+    broadcasts::broadcasts,
+    room::{Later, Made, documented, unmet},
 };
 use crate::graphql::many::Bulk;
 pub use documents::{CallDocument, EventDocument, ImportDocument};
@@ -68,13 +68,20 @@ pub const ROOM: Room = Room {
     bulk: &[Bulk::of::<types::EventInput>()],
     // The collections of months are created at run time.
     documents: &[
-        documented::<EventDocument>(),
+        documented::<EventDocument>().elsewhere(),
         documented::<CallDocument>(),
         documented::<ImportDocument>(),
     ],
-    collections: &[declared::<CallDocument>(), declared::<ImportDocument>()],
     later: &[Later::of::<EventDocument>("events_*", Made::Monthly)],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "events_*" {
+            find "at" = "list: the events of a path, a host or a day, by time",
+            aggregate "at" = "list: the number of events by day and page",
+        }
+        "eventCalls" {
+            delete "at" = "sweep: calls that needn't be remembered",
+        }
+    },
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -41,7 +41,7 @@ pub(super) async fn remember(app: &App, position: &ImportDocument) -> Result<(),
         return Ok(());
     }
     // There is none, or one that is further.
-    match imports(app).insert(position.clone()).await {
+    match imports(app).insert(position).await {
         Outcome::Applied(()) | Outcome::Refused => Ok(()),
         Outcome::Unknown(error) => Err(error),
     }
@@ -71,7 +71,7 @@ pub(super) async fn plan(
     }
     // The log has no document yet, unless another import was faster.
     let first = ImportDocument { planned: Some(end), ..position.clone() };
-    match imports(app).insert(first).await {
+    match imports(app).insert(&first).await {
         Outcome::Applied(()) => Ok(true),
         Outcome::Refused => note().await,
         Outcome::Unknown(error) => Err(error),

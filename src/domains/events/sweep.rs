@@ -3,11 +3,8 @@
 
 use mongodb::bson::DateTime;
 
-use super::{
-    calendar::{DAY, Month},
-    operations, store,
-};
-use crate::{app::App, flow::Sweep};
+use super::{calendar::Month, operations, store};
+use crate::{app::App, domains::times::DAY, flow::Sweep};
 
 /// Time for which a month is kept beyond the retention, in milliseconds. It exceeds any command that is under way, and the
 /// difference between clocks.

@@ -131,9 +131,9 @@ async fn import_line(app: &App, line: &ImportWorld) -> Result<Result<(), Invalid
 }
 
 /// The op of a line.
-fn op(app: &App, kind: &str, key: &str, line: &impl Serialize) -> Result<Op, InvalidInput> {
+fn op(kind: &str, key: &str, line: &impl Serialize) -> Result<Op, InvalidInput> {
     let id = id_of(kind, "key", key)?;
-    Ok(Op { id, input: app.ids().op(&["importWorld"], None, line).input })
+    Ok(Op { id, input: Op::digest(line) })
 }
 
 /// Whether what is stored under the line's key is the line itself.
@@ -143,7 +143,7 @@ fn is_same(stored: &str, op: &Op) -> Result<(), Refused> {
 }
 
 async fn import_item(app: &App, line: &ImportItem) -> Result<(), Refused> {
-    let op = op(app, "item", &line.key, line)?;
+    let op = op("item", &line.key, line)?;
     let input = CreateItemInput {
         name: line.name.clone(),
         plural: line.plural.clone(),
@@ -165,7 +165,7 @@ async fn import_item(app: &App, line: &ImportItem) -> Result<(), Refused> {
 }
 
 async fn import_place(app: &App, line: &ImportPlace) -> Result<(), Refused> {
-    let op = op(app, "place", &line.key, line)?;
+    let op = op("place", &line.key, line)?;
     let title = input::text("title", &line.title, 1..=100)?;
     let description = input::text("description", &line.description, 0..=2_000)?;
     let gold = input::within("gold", line.gold, 0..=LARGEST)?;
@@ -194,7 +194,7 @@ async fn import_exit(app: &App, line: &ImportExit) -> Result<(), Refused> {
 }
 
 async fn import_character(app: &App, line: &ImportCharacter) -> Result<(), Refused> {
-    let op = op(app, "character", &line.key, line)?;
+    let op = op("character", &line.key, line)?;
     let owner = input::verbatim("owner", &line.owner, 1..=200)?;
     let name = input::text("name", &line.name, 1..=100)?;
     let class = input::text("class", &line.class, 1..=40)?;

@@ -11,11 +11,7 @@ use super::{
     },
     store,
 };
-use crate::{
-    app::App,
-    error::{Error, Result},
-    invariants::Report,
-};
+use crate::{graphql::prelude::*, invariants::Report};
 
 /// What is known of the world.
 #[derive(Default)]

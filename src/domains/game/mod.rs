@@ -52,7 +52,6 @@
 //! Each thing is in one document, each character at one place. Only what lies at a place, in no container, has a price. All
 //! gold adds up to what was made (`minted`). A copy is as new as its place, unless the place has `pendingAt`.
 
-mod broadcasts;
 mod documents;
 pub mod import;
 mod invariants;
@@ -64,11 +63,7 @@ mod sweep;
 mod things;
 pub mod types;
 
-use super::{
-    Room,
-    nodes::node_type,
-    room::{declared, documented},
-};
+use super::{Room, broadcasts::broadcasts, nodes::node_type, room::documented};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{CharacterDocument, ItemDocument, MoveDocument, PlaceDocument};
 use types::{Character, Item, Place};
@@ -96,13 +91,24 @@ pub const ROOM: Room = Room {
         documented::<ItemDocument>(),
         documented::<MoveDocument>(),
     ],
-    collections: &[
-        declared::<CharacterDocument>(),
-        declared::<PlaceDocument>(),
-        declared::<ItemDocument>(),
-        declared::<MoveDocument>(),
-    ],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "characters" {
+            find "owner" = "list: the characters of their owner",
+            find "markedAt" = "sweep: moves that were cut",
+            update "place" = "copies: a place changed, which its characters show",
+        }
+        "places" {
+            find "title" = "list: places by title",
+            find "markedAt" = "sweep: moves that were cut",
+            find "pendingAt" = "sweep: places whose copies are behind",
+        }
+        "items" {
+            find "name" = "list: items by name",
+        }
+        "moves" {
+            find "openAt" = "sweep: moves that aren't given",
+        }
+    },
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -3,38 +3,19 @@
 use std::ops::Range;
 
 use jiff::{Timestamp, ToSpan, ZonedDateTime, civil, tz::TimeZone};
-use mongodb::bson::DateTime;
 
 use super::types::Resolution;
 use crate::{
-    app::rfc3339,
-    domains::times::floor,
+    domains::times::{HOUR, MINUTE, floor},
     error::{Error, Result},
     graphql::scalars::Date,
 };
-
-pub(super) const MINUTE: i64 = 60_000;
-pub(super) const HOUR: i64 = 60 * MINUTE;
-pub(super) const DAY: i64 = 24 * HOUR;
 
 /// From the beginning of 1970 to the end of 2999: texts of later moments may be longer.
 pub(super) const YEARS: Range<i64> = 0..32_503_680_000_000;
 
 /// Maximum length of the name of a time zone. The longest ones have 32 letters.
 const NAME: usize = 64;
-
-/// The day in UTC of a moment, such as `2026-11-23`.
-pub(super) fn day_of(moment: i64) -> String {
-    let mut date = rfc3339(DateTime::from_millis(moment));
-    date.truncate("2026-11-23".len());
-    date
-}
-
-/// The start of a day in UTC.
-pub(super) fn midnight(date: &str) -> Result<i64> {
-    let begins = DateTime::parse_rfc3339_str(format!("{date}T00:00:00Z"));
-    begins.map(DateTime::timestamp_millis).map_err(Error::internal)
-}
 
 /// Number of days of the month of a day.
 pub(super) fn days_of_month(day: &str) -> Result<u8> {

@@ -24,29 +24,36 @@
 //! every day key is a valid date; a month counts as many hits of a day as the day's document. The repair restores the
 //! totals and the last rule from the documents of days (`invariants`).
 
-mod broadcasts;
 mod calendar;
 mod documents;
 pub mod invariants;
 pub mod operations;
-mod person;
 pub mod resolvers;
 mod store;
 pub mod types;
 
-use super::{
-    Room,
-    room::{declared, documented},
-};
+use super::{Room, broadcasts::broadcasts, room::documented};
+use crate::mongo::personal::Personal;
 pub use documents::{DayDocument, MonthDocument};
 
 /// The room.
 pub const ROOM: Room = Room {
     counters: &["recordHits"],
     documents: &[documented::<DayDocument>(), documented::<MonthDocument>()],
-    collections: &[declared::<DayDocument>(), declared::<MonthDocument>()],
-    broadcasts: broadcasts::BROADCASTS,
-    personal: person::PERSONAL,
+    broadcasts: broadcasts! {
+        "statsDaily" {
+            find "" = "list: the days of a page, a range of `_id`",
+            find "_id.site _id.date" = "list: the pages with the most hits",
+        }
+        "statsMonthly" {
+            find "" = "list: the months of a page, a range of `_id`",
+            find "_id.site _id.date" = "list: the pages with the most hits",
+        }
+    },
+    personal: &[
+        Personal::nothing("statsDaily", "numbers of hits by page"),
+        Personal::nothing("statsMonthly", "numbers of hits by page"),
+    ],
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app, progress| Box::pin(invariants::repair(app, progress))),
     ..Room::new("hits")

@@ -143,12 +143,12 @@ pub(super) async fn create(app: &App, day: DayDocument, month: Option<MonthDocum
     let (days, months) = (app.collection(), app.collection());
     let month = async {
         match month {
-            Some(month) => months.insert(month).await,
+            Some(month) => months.insert(&month).await,
             None => Outcome::Refused,
         }
     };
     // Nothing depends on it: the first hit of the day creates the document otherwise.
-    let _created = tokio::join!(days.insert(day), month);
+    let _created = tokio::join!(days.insert(&day), month);
 }
 
 /// The documents of a page from the first to the last date, both inclusive, with these fields.

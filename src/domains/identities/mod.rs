@@ -33,7 +33,6 @@
 //! Every `_id` follows from kind and value, and the value is in its normal form. No name is pending for a
 //! change that was committed or aborted. A user who changes a name has a name at any time.
 
-mod broadcasts;
 mod documents;
 pub mod invariants;
 mod normal;
@@ -44,16 +43,19 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room,
-    room::{declared, documented},
-};
+use super::{Room, broadcasts::broadcasts, room::documented};
 pub use documents::{Author, IdentityDocument};
 
 pub const ROOM: Room = Room {
     documents: &[documented::<IdentityDocument>()],
-    collections: &[declared::<IdentityDocument>()],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "identities" {
+            find "userId" = "list: the names of a user",
+            find "pending.at" = "sweep: changes that were cut",
+            find "releasedAt" = "sweep: names that were let go",
+            delete "releasedAt" = "sweep: names that were let go",
+        }
+    },
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -13,9 +13,6 @@ use super::{
 };
 use crate::graphql::prelude::*;
 
-/// What a mutation returns that gives a name to a user.
-type Changed<U> = Result<IdentityDocument, Stop<U>>;
-
 /// Lifetime of a proof in milliseconds: one hour.
 const PROOF_MILLIS: i64 = 3_600_000;
 
@@ -59,10 +56,7 @@ pub async fn identities(
 }
 
 /// Issues a proof that a name belongs to a user.
-pub async fn prove_identity(
-    cx: Cx<'_>,
-    input: ProveIdentityInput,
-) -> Result<IdentityProof, Stop<ProveIdentityResult>> {
+pub async fn prove_identity(cx: Cx<'_>, input: ProveIdentityInput) -> Answer<ProveIdentityResult> {
     let input = input.checked()?;
     let name = Name::from(&input.identity);
     let end = cx.begin().await?.now().timestamp_millis() + PROOF_MILLIS;
@@ -108,7 +102,7 @@ fn demand_proof(
 }
 
 /// Claims a free name for a user. A repeat changes nothing.
-pub async fn claim_identity(cx: Cx<'_>, input: ClaimIdentityInput) -> Changed<ClaimIdentityResult> {
+pub async fn claim_identity(cx: Cx<'_>, input: ClaimIdentityInput) -> Answer<ClaimIdentityResult> {
     let input = &input.checked()?;
     let user = user_of(cx, input.user_id.as_ref())?;
     let name = &Name::from(&input.identity);
@@ -129,7 +123,7 @@ async fn claim<U: From<AlreadyExists>>(
     attempt: &Attempt,
 ) -> Result<Step<IdentityDocument>, Stop<U>> {
     let identity = IdentityDocument::new(name.clone(), user, old, attempt.now());
-    if store::identities(app).insert(identity.clone()).await.decided()?.is_some() {
+    if store::identities(app).insert(&identity).await.decided()?.is_some() {
         return Ok(Step::Done(identity));
     }
     let claim = store::claim_tombstone(app, name, user, old).within(attempt);
@@ -170,7 +164,7 @@ async fn demand_end(app: &App, pending: &IdentityDocument) -> Result<()> {
 pub async fn release_identity(
     cx: Cx<'_>,
     input: ReleaseIdentityInput,
-) -> Result<Name, Stop<ReleaseIdentityResult>> {
+) -> Answer<ReleaseIdentityResult> {
     let input = input.checked()?;
     let user = user_of(cx, input.user_id.as_ref())?;
     release(cx.app, &Name::from(&input.identity), user).await
@@ -212,7 +206,7 @@ fn not_found(name: &Name) -> NotFound {
 pub async fn change_identity(
     cx: Cx<'_>,
     input: ChangeIdentityInput,
-) -> Changed<ChangeIdentityResult> {
+) -> Answer<ChangeIdentityResult> {
     let input = &input.checked()?;
     let user = user_of(cx, input.user_id.as_ref())?;
     let (from, to) = (&Name::from(&input.from), &Name::from(&input.to));

@@ -13,10 +13,8 @@ const MAX: i64 = 100;
 /// Ends interrupted changes of names, and removes tombstones.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    let key = |identity: &IdentityDocument| identity.key.clone();
     let by = ("pending.at", "pending");
     let pending = |from, limit| store::identities(app).list_between(by, from, before, limit);
-    let at = |identity: &IdentityDocument, _| identity.pending.as_ref().map(|mark| mark.at);
     let end = |pending: IdentityDocument| async move {
         // No attempt can commit a change this old.
         if !end(app, &pending).await?
@@ -26,10 +24,9 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
         }
         Ok(true)
     };
-    sweep.each_page("changes that were cut", MAX, pending, at, key, end).await;
+    sweep.each_page("changes that were cut", MAX, pending, end).await;
     let moved = |from, limit| store::list_moved(app, from, before, limit);
-    let at = |old: &IdentityDocument, _| old.released_at;
     let finish = |old: IdentityDocument| async move { finish(app, &old).await.map(|_| true) };
-    sweep.each_page("changes that aren't finished", MAX, moved, at, key, finish).await;
+    sweep.each_page("changes that aren't finished", MAX, moved, finish).await;
     sweep.count("tombstones", store::remove_tombstones(app, before).await);
 }

@@ -35,6 +35,8 @@ document! {
         pub delivering?: DateTime,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "messages" {
+        of_field("delivering", "delivering", "the sweep of deliveries that were cut"),
     }
 }
 
@@ -73,6 +75,12 @@ document! {
         pub messages: Vec<MessageCopy>,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "inboxBuckets" by unsharded(
+        "its three unique indexes begin with three different fields, one of them in an array"
+    ) {
+        unique("owner", "owner n", "inboxes"),
+        unique_of("open", "open", "the bucket that takes the next message"),
+        unique("copies", "messages.id owner", "the one copy of a message in an inbox"),
     }
 }
 
@@ -128,6 +136,8 @@ document! {
         pub message: MessageCopy,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "conversationEntries" {
+        plain("view", "views message.at message.id", "conversations"),
     }
 }
 
@@ -163,7 +173,7 @@ document! {
         pub read_to: i64,
         /// Version of the document's shape.
         pub v: Version<1>,
-    }
+    } in "inboxReads" {}
 
     /// How much a user has sent lately.
     pub struct SenderDocument {
@@ -175,39 +185,5 @@ document! {
         pub counted: Vec<String>,
         /// Version of the document's shape.
         pub v: Version<1>,
-    }
-}
-
-impl Stored for MessageDocument {
-    const COLLECTION: &'static str = "messages";
-    const INDEXES: &'static [Index] =
-        &[Index::of_field("delivering", "delivering", "the sweep of deliveries that were cut")];
-}
-
-impl Stored for InboxBucket {
-    const COLLECTION: &'static str = "inboxBuckets";
-    const INDEXES: &'static [Index] = &[
-        Index::unique("owner", "owner n", "inboxes"),
-        Index::unique_of("open", "open", "the bucket that takes the next message"),
-        Index::unique("copies", "messages.id owner", "the one copy of a message in an inbox"),
-    ];
-    const SHARD_KEY: ShardKey = ShardKey::unsharded(
-        "its three unique indexes begin with three different fields, one of them in an array",
-    );
-}
-
-impl Stored for ConversationEntry {
-    const COLLECTION: &'static str = "conversationEntries";
-    const INDEXES: &'static [Index] =
-        &[Index::plain("view", "views message.at message.id", "conversations")];
-}
-
-impl Stored for ReadDocument {
-    const COLLECTION: &'static str = "inboxReads";
-    const INDEXES: &'static [Index] = &[];
-}
-
-impl Stored for SenderDocument {
-    const COLLECTION: &'static str = "messageSenders";
-    const INDEXES: &'static [Index] = &[];
+    } in "messageSenders" {}
 }

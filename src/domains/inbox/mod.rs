@@ -49,7 +49,6 @@
 //! the owner, and isn't withheld from them. A message without `delivering` has a copy in each inbox that it names, and an
 //! entry in each conversation. Nobody has read more messages than have arrived.
 
-mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -60,9 +59,11 @@ mod sweep;
 pub mod types;
 
 use super::{
-    Room, delivery,
+    Room,
+    broadcasts::broadcasts,
+    delivery,
     nodes::{Node, NodeType, ObjectType},
-    room::{declared, documented, unmet},
+    room::{documented, unmet},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
@@ -91,14 +92,14 @@ pub const ROOM: Room = Room {
         documented::<ReadDocument>(),
         documented::<SenderDocument>(),
     ],
-    collections: &[
-        declared::<MessageDocument>(),
-        declared::<InboxBucket>(),
-        declared::<ConversationEntry>(),
-        declared::<ReadDocument>(),
-        declared::<SenderDocument>(),
-    ],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "messages" {
+            find "delivering" = "sweep: deliveries that were cut",
+        }
+        "conversationEntries" {
+            find "views" = "list: the messages of a conversation",
+        }
+    },
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     work: Some(delivery::work::<operations::Task>),

@@ -12,9 +12,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     let by = ("delivering", "delivering");
     let list = |from, limit| messages(app).list_between(by, from, before, limit);
-    let at = |message: &MessageDocument, _| message.delivering;
-    let name = |message: &MessageDocument| format!("message {}", message.id);
     let deliver = |message: MessageDocument| async move { deliver_again(app, &message).await };
     // Those whose jobs still have to be done stay at the front.
-    sweep.each_page("messages", LIMIT, list, at, name, deliver).await;
+    sweep.each_page("messages", LIMIT, list, deliver).await;
 }

@@ -203,9 +203,7 @@ document! {
         /// See [`StockDocument::reservations`].
         #[serde(default)]
         pub reservations: Vec<Reservation>,
-        /// Time since which something may have to be swept.
-        pub sweep_at: DateTime,
-    } in StockDocument;
+    } in StockDocument: ["_id", "reservations", SWEEP_AT];
 }
 
 /// The field by which the sweep finds stock documents. It isn't decoded.

@@ -76,12 +76,10 @@
 //!
 //! Invariant, per SKU: `available + Σ reservations.quantity + sold = received`, nothing below zero.
 
-mod broadcasts;
 mod documents;
 pub mod import;
 pub mod invariants;
 pub mod operations;
-mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -89,8 +87,10 @@ pub mod types;
 
 use super::{
     Room,
-    room::{declared, documented, unmet},
+    broadcasts::broadcasts,
+    room::{documented, unmet},
 };
+use crate::mongo::personal::Personal;
 pub use documents::{Mark, ReceiptDocument, Reservation, StockDocument, SweptStock};
 pub use types::{Availability, InsufficientStock, Stock};
 
@@ -112,9 +112,21 @@ pub const ROOM: Room = Room {
         )])
     }),
     documents: &[documented::<StockDocument>(), documented::<ReceiptDocument>()],
-    collections: &[declared::<StockDocument>(), declared::<ReceiptDocument>()],
-    broadcasts: broadcasts::BROADCASTS,
-    personal: person::PERSONAL,
+    broadcasts: broadcasts! {
+        "inventory" {
+            find "available" = "list: low stock",
+            find "sweepAt" = "sweep: reservations and their marks",
+            find "deletionDue" = "sweep: deletions that the catalog hasn't followed",
+            update "" = "walk: corrects the times of sweeps by ranges of `_id`",
+        }
+        "stockReceipts" {
+            delete "at" = "sweep: receipts that may be forgotten",
+        }
+    },
+    personal: &[
+        Personal::nothing("inventory", "stock; its holders are carts and orders"),
+        Personal::nothing("stockReceipts", "goods that came in"),
+    ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     repair: Some(|app, _| Box::pin(invariants::repair(app))),

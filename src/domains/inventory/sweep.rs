@@ -1,8 +1,6 @@
 //! The sweep of the inventory: it applies interrupted deletions to the catalog, and removes records of receipts
 //! whose idempotency keys need not be remembered any more.
 
-use mongodb::bson::DateTime;
-
 use super::{
     documents::StockDocument,
     operations,
@@ -17,14 +15,12 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     let by = ("deletionDue", "deletion_due");
     let list = |from, limit| stocks(app).list_between(by, from, before, limit);
-    let at = |stock: &StockDocument, _: DateTime| stock.deletion_due;
     let follow = |stock: StockDocument| async move {
         let generation = stock.deleted.unwrap_or_default();
         let attempt = app.begin().await?;
         operations::follow_deletion(app, &stock.sku, &generation, &attempt).await
     };
     // The deletion of a product stays at the front while stock of a variant that was added meanwhile is reserved.
-    let sku = |stock: &StockDocument| stock.sku.clone();
-    sweep.each_page("deletions", BATCH, list, at, sku, follow).await;
+    sweep.each_page("deletions", BATCH, list, follow).await;
     sweep.note("receipts", store::forget(app, sweep.ops_expired_before()).await);
 }

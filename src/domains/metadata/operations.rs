@@ -10,10 +10,7 @@ use crate::graphql::prelude::*;
 pub use super::store::{having, having_for_editors};
 
 /// Sets and removes pairs of an owner, in one update. With a version, a repeat of the call returns the metadata.
-pub async fn set_metadata(
-    cx: Cx<'_>,
-    input: SetMetadataInput,
-) -> Result<MetadataChange, Stop<SetMetadataResult>> {
+pub async fn set_metadata(cx: Cx<'_>, input: SetMetadataInput) -> Answer<SetMetadataResult> {
     let input = input.checked()?;
     let owner = Owner::of(cx.config(), &input.owner_id)?;
     let role = owner.kind.edited_by;
@@ -21,7 +18,7 @@ pub async fn set_metadata(
         return Err(Error::Forbidden(role.name()).into());
     }
     // The next version is derived from this one and the input, so it identifies a repeat.
-    let digest = cx.op(&["setMetadata"], None, &*input).input;
+    let digest = Op::digest(&*input);
     let id = owner.id();
     let version = input.version.as_ref().map(|version| version.as_str());
     let next = match version {

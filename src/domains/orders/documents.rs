@@ -128,7 +128,7 @@ document! {
         pub(super) id as "_id": String,
         /// See [`OrderDocument::placed_at`].
         pub(super) placed_at: DateTime,
-    } in OrderDocument;
+    } in OrderDocument: ["_id", "placedAt"];
 
     /// How far an order has come: from `PLACED` to `CANCELLING` and `CANCELLED`, and never back.
     #[derive(Enum)]

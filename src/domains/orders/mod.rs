@@ -77,7 +77,6 @@
 //! - No line has fewer pieces than are packed or sent, and no shipment has fewer than its returns.
 //! - What was bought together is what a recount of the orders gives.
 
-mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -89,15 +88,9 @@ mod together;
 pub mod types;
 
 use super::{
-    Room,
-    metadata::MetadataOwner,
-    nodes::node_type,
-    room::{declared, documented},
+    Room, broadcasts::broadcasts, metadata::MetadataOwner, nodes::node_type, room::documented,
 };
-use crate::{
-    graphql::{node_id::NodeKind, requester::Role},
-    mongo::condition::is_absent,
-};
+use crate::{graphql::prelude::*, mongo::condition::is_absent};
 pub use documents::OrderDocument;
 use documents::OrderNumberDocument;
 use together::TogetherDocument;
@@ -120,12 +113,24 @@ pub const ROOM: Room = Room {
         documented::<OrderNumberDocument>(),
         documented::<TogetherDocument>(),
     ],
-    collections: &[
-        declared::<OrderDocument>(),
-        declared::<OrderNumberDocument>(),
-        declared::<TogetherDocument>(),
-    ],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "orders" {
+            find "owner" = "list: the orders of their owner",
+            find "outbox.at" = "sweep: what is still to be given",
+            find "raises.deadline" = "sweep: raises that were cut",
+            find "stage" = "list: the orders of a stage",
+            find "skus" = "list: the orders of a SKU",
+            find "returnRequestedAt" = "list: the orders with a return to be decided on",
+            find "meta.pairs" = "list: the orders with a pair of metadata",
+            find "deleted" = "list: all orders",
+            find "placedAt" = "list: new orders",
+            find "recount.at" = "sweep: changes that the counts of what was bought together haven't followed",
+            aggregate "skus" = "sweep: counts what was bought together with a product",
+        }
+        "boughtTogether" {
+            find "dirtyAt" = "sweep: what was bought together and is to be counted",
+        }
+    },
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     recount: Some(|app, sweep| Box::pin(together::recount(app, sweep))),

@@ -1,8 +1,6 @@
 //! The sweep of orders finishes or aborts interrupted checkouts and raises, applies what orders owe, and
 //! retires the marks of applied entries. It counts what was bought together.
 
-use mongodb::bson::DateTime;
-
 use super::{
     documents::OrderDocument,
     operations::{self, SaleOfCart},
@@ -23,14 +21,11 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep_raises(app, sweep).await;
     let by = ("outbox.at", "outbox_at");
     let list = |from, limit| orders(app).list_elements_between(by, from, unchanged_before, limit);
-    let oldest = |order: &OrderDocument, from: DateTime| {
-        order.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
-    };
     let settle = |order: OrderDocument| async move {
         operations::settle(app, &order.id, unchanged_before).await
     };
     let (owing, id) = ("orders that owe something", |order: &OrderDocument| order.id.clone());
-    sweep.each_page(owing, BATCH, list, oldest, id, settle).await;
+    sweep.each_page(owing, BATCH, list, settle).await;
     checkout::sweep_authorisations::<SaleOfCart>(app, sweep).await;
     Box::pin(together::sweep(app, sweep)).await;
 }
@@ -41,9 +36,6 @@ async fn sweep_raises(app: &App, sweep: &mut Sweep) {
     let before = sweep.deadline_before();
     let by = ("raises.deadline", "raises_deadline");
     let list = |from, limit| orders(app).list_elements_between(by, from, before, limit);
-    let oldest = |order: &OrderDocument, from: DateTime| {
-        order.raises.iter().map(|raise| raise.deadline).filter(|at| *at >= from).min()
-    };
     let undo = |order: OrderDocument| async move {
         let (mut done, mut failed) = (false, None);
         for raise in order.raises.iter().filter(|raise| raise.deadline < before) {
@@ -54,6 +46,5 @@ async fn sweep_raises(app: &App, sweep: &mut Sweep) {
         }
         failed.map_or(Ok(done), Err)
     };
-    let id = |order: &OrderDocument| order.id.clone();
-    sweep.each_page("raises", BATCH, list, oldest, id, undo).await;
+    sweep.each_page("raises", BATCH, list, undo).await;
 }

@@ -60,7 +60,7 @@ pub fn id_of(field: &str, key: &str) -> Result<String, InvalidInput> {
 /// Some of the lines may have been imported; the import can be repeated.
 pub async fn import(app: &App, lines: &[ImportPerson]) -> Result<Vec<Result<(), InvalidInput>>> {
     let mut people = Vec::new();
-    let each = |line| checked(app, line).map(|person| people.push(person));
+    let each = |line| checked(line).map(|person| people.push(person));
     let answers = lines.iter().map(each).collect();
     let existing = store::people(app).insert_many(people.clone()).await?;
     let existing = existing.into_iter().map(|position| &people[position]);
@@ -82,8 +82,8 @@ pub async fn import(app: &App, lines: &[ImportPerson]) -> Result<Vec<Result<(), 
 }
 
 /// Checks `lines` as the import would, and changes nothing. Returns for each of them why it would be refused.
-pub fn check(app: &App, lines: &[ImportPerson]) -> Vec<Result<(), InvalidInput>> {
-    lines.iter().map(|line| checked(app, line).map(|_| ())).collect()
+pub fn check(lines: &[ImportPerson]) -> Vec<Result<(), InvalidInput>> {
+    lines.iter().map(|line| checked(line).map(|_| ())).collect()
 }
 
 /// Calls `each` for every person with the line that imports it, in the order of their ids.
@@ -114,12 +114,12 @@ fn person_of(line: &ImportPerson) -> Result<String, InvalidInput> {
     }
 }
 
-fn checked(app: &App, line: &ImportPerson) -> Result<PersonDocument, InvalidInput> {
+fn checked(line: &ImportPerson) -> Result<PersonDocument, InvalidInput> {
     let id = person_of(line)?;
     let name = input::text("name", &line.name, NAME)?;
     let mut address = line.address.clone();
     optional(valid)("address", &mut address)?;
-    let origin = app.ids().op(&["importPerson"], None, line).input;
+    let origin = Op::digest(line);
     Ok(fresh(id, name, address.map(PersonAddress::from), origin))
 }
 

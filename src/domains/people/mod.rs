@@ -22,26 +22,21 @@
 //!
 //! Invariants: every copy of a name equals the record; `nameKey` is the name in lower case.
 
-mod broadcasts;
 mod documents;
 pub mod import;
 pub mod invariants;
 pub mod operations;
-mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
 pub mod types;
 
 use super::{
-    Room,
-    images::Illustrated,
-    nodes::node_type,
-    room::{declared, documented},
+    Room, broadcasts::broadcasts, images::Illustrated, nodes::node_type, room::documented,
 };
 use crate::{
     graphql::node_id::NodeKind,
-    mongo::{Stored, condition::Condition},
+    mongo::{Stored, condition::Condition, personal::Personal},
 };
 pub use documents::{PersonDocument, PersonName, Work};
 pub use types::{Person, PersonSuggestion};
@@ -61,9 +56,19 @@ pub const ROOM: Room = Room {
         exists: || Condition::All(Vec::new()),
     }],
     documents: &[documented::<PersonDocument>()],
-    collections: &[declared::<PersonDocument>()],
-    broadcasts: broadcasts::BROADCASTS,
-    personal: person::PERSONAL,
+    broadcasts: broadcasts! {
+        "people" {
+            find "nameKey" = "list: people by the beginning of their name",
+            find "search.words" = "list: suggestions for words",
+            find "search.typos" = "list: suggestions for words with a typing error",
+            find "outbox.at" = "sweep: names that are still to be spread",
+            update "works.stoneAt" = "sweep: tombstones of works",
+        }
+    },
+    personal: &[Personal::nothing(
+        "people",
+        "people whose works are for sale; they have no tokens. `renamePerson`, `setPersonAddress` and `docgate import people` change them",
+    )],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("people")

@@ -48,12 +48,9 @@ pub async fn suggested(app: &App, typed: &Typed, first: i64) -> Result<Vec<Perso
 }
 
 /// Creates a person, once per idempotency key.
-pub async fn create_person(
-    cx: Cx<'_>,
-    input: CreatePersonInput,
-) -> Result<PersonDocument, Stop<CreatePersonResult>> {
+pub async fn create_person(cx: Cx<'_>, input: CreatePersonInput) -> Answer<CreatePersonResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "createPerson"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createPerson"], &input);
     let CreatePersonInput { name, address, .. } = input.into_inner();
     let address = address.map(PersonAddress::from);
     let person = fresh(op.id.clone(), name, address, op.input.clone());
@@ -85,10 +82,7 @@ pub(super) fn fresh(
 }
 
 /// Changes the name, also in every product.
-pub async fn rename_person(
-    cx: Cx<'_>,
-    input: RenamePersonInput,
-) -> Result<PersonDocument, Stop<RenamePersonResult>> {
+pub async fn rename_person(cx: Cx<'_>, input: RenamePersonInput) -> Answer<RenamePersonResult> {
     let RenamePersonInput { person_id: id, name } = &*input.checked()?;
     let renamed = set_name(&cx, id, name).await?;
     Ok(renamed.ok_or_else(|| NotFound::of(NodeKind::PERSON, id))?)
@@ -124,7 +118,7 @@ pub(super) async fn spread(app: &App, person: PersonDocument) -> Result<PersonDo
 pub async fn set_person_address(
     cx: Cx<'_>,
     input: SetPersonAddressInput,
-) -> Result<PersonDocument, Stop<SetPersonAddressResult>> {
+) -> Answer<SetPersonAddressResult> {
     let SetPersonAddressInput { person_id: id, address } = input.checked()?.into_inner();
     let address = address.map(PersonAddress::from);
     let person = store::set_address(&cx, &id, address.as_ref()).then_read().await?;

@@ -1,8 +1,6 @@
 //! Sweep of people: applies overdue changes of names, and removes tombstones that are no longer needed.
 
-use mongodb::bson::DateTime;
-
-use super::{documents::PersonDocument, operations, store};
+use super::{operations, store};
 use crate::{app::App, flow::Sweep};
 
 /// Number of documents that one command reads.
@@ -14,11 +12,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let people = store::people(app);
     let by = ("outbox.at", "outbox");
     let due = |from, limit| people.list_elements_between(by, from, before, limit);
-    let oldest = |person: &PersonDocument, from: DateTime| {
-        person.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
-    };
-    let id = |person: &PersonDocument| person.id.clone();
     let spread = |person| async move { operations::spread(app, person).await.map(|_| true) };
-    sweep.each_page("names", LIMIT, due, oldest, id, spread).await;
+    sweep.each_page("names", LIMIT, due, spread).await;
     sweep.count("tombstones", store::remove_tombstones(app, before).await);
 }

@@ -1,17 +1,13 @@
 //! MongoDB access of erasures.
 
 use super::documents::ErasureDocument;
-use crate::{
-    app::App,
-    error::{Error, Result},
-    mongo::prelude::*,
-};
+use crate::{graphql::prelude::*, mongo::prelude::*};
 
 /// Begins the erasure of a person, or finds the one that has begun.
 pub(super) async fn begin(app: &App, subject: &str) -> Result<ErasureDocument> {
     let (id, at) = (id(app, subject), app.begin().await?.now());
     let new = ErasureDocument { id, pseudonym: app.ids().random(), at, v: Version };
-    if app.collection().insert(new.clone()).await.decided()?.is_some() {
+    if app.collection().insert(&new).await.decided()?.is_some() {
         return Ok(new);
     }
     let unfinished = unfinished(app, subject).await?;

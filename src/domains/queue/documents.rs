@@ -52,6 +52,25 @@ document! {
         pub retries: Vec<Retry>,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "jobs" by unsharded(
+        "claims read all jobs of a queue in order, and two of its unique indexes have different fields"
+    ) {
+        // Finished jobs are in none of the indexes that claims read or that a unique key is checked by.
+        of("ready", "ready.queue ready.rank _id", "ready.queue", "claims; queues"),
+        of("due", "queue due state", "due",
+            "ends of delays and leases; the numbers of delayed and claimed jobs; queues"),
+        unique_of("unique", "unique", "the live job of a unique key"),
+        unique_of("slot", "claim.slot", "the jobs that a call has claimed"),
+        of("dead", "queue deadAt _id", "deadAt", "dead letters; queues"),
+        of("ready_by", "by ready.queue", "ready.queue",
+            "the number of READY jobs of a producer, and of all of them"),
+        of("due_by", "by due", "due",
+            "the number of delayed and claimed jobs of a producer, and of all of them"),
+        of("dead_by", "by deadAt _id", "deadAt",
+            "the number of dead letters of a producer, and its oldest"),
+        of("died", "deadAt by", "deadAt", "the oldest dead letters of all producers"),
+        of_field("retried", "retries.op", "the jobs that a call made available again"),
+        of_field("done", "doneAt", "the removal of finished jobs"),
     }
 
     /// The place of a READY job. It is a part of its own, so that the change stream tells the queue of a job that becomes
@@ -109,24 +128,12 @@ document! {
         pub(super) dead_at: Option<DateTime>,
         #[serde(default)]
         pub(super) retries: Vec<Retry>,
-    }
+    } in JobDocument: [
+        "_id", "queue", "priority", "at", "due", "uniqueKey", "by", "doneAt", "deadAt", "retries"
+    ];
 }
 
 impl JobHead {
-    /// The fields to read.
-    pub(super) const FIELDS: &'static [&'static str] = &[
-        "_id",
-        "queue",
-        "priority",
-        "at",
-        "due",
-        "uniqueKey",
-        "by",
-        "doneAt",
-        "deadAt",
-        "retries",
-    ];
-
     /// The value of `unique` that it has while it is live, if it has a unique key.
     pub(super) fn unique(&self) -> Option<String> {
         self.unique_key.as_ref().map(|key| unique(&self.queue, key))
@@ -181,50 +188,4 @@ impl JobDocument {
     pub(super) fn end(&self) -> Option<End> {
         self.claim.as_ref().and_then(|claim| claim.end)
     }
-}
-
-impl Stored for JobDocument {
-    const COLLECTION: &'static str = "jobs";
-    // Finished jobs are in none of the indexes that claims read or that a unique key is checked by.
-    const INDEXES: &'static [Index] = &[
-        Index::of("ready", "ready.queue ready.rank _id", "ready.queue", "claims; queues"),
-        Index::of(
-            "due",
-            "queue due state",
-            "due",
-            "ends of delays and leases; the numbers of delayed and claimed jobs; queues",
-        ),
-        Index::unique_of("unique", "unique", "the live job of a unique key"),
-        Index::unique_of("slot", "claim.slot", "the jobs that a call has claimed"),
-        Index::of("dead", "queue deadAt _id", "deadAt", "dead letters; queues"),
-        Index::of(
-            "ready_by",
-            "by ready.queue",
-            "ready.queue",
-            "the number of READY jobs of a producer, and of all of them",
-        ),
-        Index::of(
-            "due_by",
-            "by due",
-            "due",
-            "the number of delayed and claimed jobs of a producer, and of all of them",
-        ),
-        Index::of(
-            "dead_by",
-            "by deadAt _id",
-            "deadAt",
-            "the number of dead letters of a producer, and its oldest",
-        ),
-        Index::of("died", "deadAt by", "deadAt", "the oldest dead letters of all producers"),
-        Index::of_field("retried", "retries.op", "the jobs that a call made available again"),
-        Index::of_field("done", "doneAt", "the removal of finished jobs"),
-    ];
-    const SHARD_KEY: ShardKey = ShardKey::unsharded(
-        "claims read all jobs of a queue in order, and two of its unique indexes have different fields",
-    );
-}
-
-impl Stored for JobHead {
-    const COLLECTION: &'static str = JobDocument::COLLECTION;
-    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = JobDocument::UPGRADES;
 }

@@ -50,7 +50,7 @@ pub mod types;
 use super::{
     Room,
     nodes::{Node, NodeType, ObjectType},
-    room::{declared, documented, unmet},
+    room::{documented, unmet},
 };
 use crate::graphql::node_id::NodeKind;
 pub use documents::JobDocument;
@@ -81,7 +81,6 @@ pub const ROOM: Room = Room {
         )
     })],
     documents: &[documented::<JobDocument>()],
-    collections: &[declared::<JobDocument>()],
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -55,10 +55,8 @@ async fn revive_own(app: &App, sweep: &mut Sweep) {
     for work in domains::work(app.config()) {
         let queue = &*work.queue;
         let dead = |from, limit| store::list_died(app, queue, from..before, limit);
-        let at = |job: &JobHead, _| job.dead_at;
-        let id = |job: &JobHead| job.id.clone();
         let revive = |job: JobHead| async move { Ok(revive(app, &[job], None).await? > 0) };
-        sweep.each_page(queue, pages, dead, at, id, revive).await;
+        sweep.each_page(queue, pages, dead, revive).await;
     }
 }
 

@@ -130,14 +130,6 @@ fn queue<T: AsRef<str>>(field: &str, name: &mut T) -> Result<(), InvalidInput> {
     operations::check_queue(field, name.as_ref())
 }
 
-/// Checks a payload. Unlike other texts it may contain every character.
-fn payload(field: &str, text: &mut str) -> Result<(), InvalidInput> {
-    if text.len() > PAYLOAD {
-        return Err(InvalidInput::new(field, format!("takes at most {PAYLOAD} bytes")));
-    }
-    Ok(())
-}
-
 input! {
     /// Input of `enqueue`.
     pub struct EnqueueInput {
@@ -145,7 +137,7 @@ input! {
         /// a digit. It needn't exist before. Names that begin with `docgate.` are reserved.
         pub queue: String where queue,
         /// Text for the worker, such as JSON, at most 65,536 bytes in UTF-8.
-        pub payload: String where payload,
+        pub payload: String where bytes(PAYLOAD),
         /// Priority, 0 to 9. Default: 0. Each step counts like a minute of waiting.
         pub priority: Option<i32> where optional(within(PRIORITY)),
         /// Time before which the job isn't claimed. Default: now.

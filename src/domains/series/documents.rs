@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::mongo::{indexes::Index, prelude::*};
+use crate::mongo::prelude::*;
 
 /// Version of the documents' shape.
 pub(super) const SHAPE: i32 = 1;
@@ -22,6 +22,8 @@ document! {
         pub imports?: Vec<ImportDocument>,
         /// Version of the document's shape.
         pub v: Version<SHAPE>,
+    } in "pageViews" of Activity {
+        expiry("expires_at", "expiresAt", "the retention of views"),
     }
 
     /// A page and a minute. Documents are compared field by field in this order, so the minutes of a page are adjacent,
@@ -42,7 +44,7 @@ document! {
         /// Version of the document's shape. Documents of earlier releases don't have it.
         #[serde(default)]
         pub v: Version<1>,
-    }
+    } in "viewImports" of Activity by unsharded("it has one document for each import") {}
 
     /// A measurement: views of a page in one second.
     pub struct PointDocument {
@@ -55,7 +57,8 @@ document! {
         /// Version of the document's shape. Documents of earlier releases don't have it.
         #[serde(default)]
         pub v: Version<1>,
-    }
+    } in "pageViewPoints" of Activity
+    by hash_of("page", "reads are of one page; it is a time-series collection") {}
 
     /// Views in the time from `at` on, as they are read.
     pub(super) struct Counted {
@@ -63,7 +66,7 @@ document! {
         pub at: DateTime,
         /// Views in it.
         pub views: i64,
-    }
+    } in BucketDocument;
 
     /// The seconds of a bucket, as they are read.
     pub(super) struct CountedSeconds {
@@ -71,7 +74,7 @@ document! {
         pub at: DateTime,
         /// Views by second.
         pub seconds: BTreeMap<String, i64>,
-    }
+    } in BucketDocument;
 }
 
 impl PageMinute {
@@ -79,36 +82,4 @@ impl PageMinute {
     pub(super) fn stored(&self) -> Document {
         doc! { "page": &self.page, "at": self.at }
     }
-}
-
-impl Stored for BucketDocument {
-    const COLLECTION: &'static str = "pageViews";
-    const GROUP: Group = Group::Activity;
-    const INDEXES: &'static [Index] =
-        &[Index::expiry("expires_at", "expiresAt", "the retention of views")];
-}
-
-impl Stored for ImportDocument {
-    const COLLECTION: &'static str = "viewImports";
-    const GROUP: Group = Group::Activity;
-    const SHARD_KEY: ShardKey = ShardKey::unsharded("it has one document for each import");
-}
-
-impl Stored for PointDocument {
-    const COLLECTION: &'static str = "pageViewPoints";
-    const GROUP: Group = Group::Activity;
-    const SHARD_KEY: ShardKey =
-        ShardKey::hash_of("page", "reads are of one page; it is a time-series collection");
-}
-
-impl Stored for Counted {
-    const COLLECTION: &'static str = BucketDocument::COLLECTION;
-    const GROUP: Group = Group::Activity;
-    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = BucketDocument::UPGRADES;
-}
-
-impl Stored for CountedSeconds {
-    const COLLECTION: &'static str = BucketDocument::COLLECTION;
-    const GROUP: Group = Group::Activity;
-    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = BucketDocument::UPGRADES;
 }

@@ -1,7 +1,12 @@
 //! Invariants of series, for `docgate check`.
 
-use super::{documents::BucketDocument, operations::MINUTE};
-use crate::{app::App, domains::times::floor, error::Result, invariants::Report};
+use super::documents::BucketDocument;
+use crate::{
+    app::App,
+    domains::times::{MINUTE, floor},
+    error::Result,
+    invariants::Report,
+};
 
 /// Checks that each bucket is consistent in itself.
 pub async fn check(app: &App, report: &mut Report) -> Result<()> {

@@ -19,11 +19,9 @@
 //! Invariants, of the engine `buckets`: the total of a bucket is the sum of its seconds; no count is below zero; every
 //! bucket begins at a full minute.
 
-mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
-mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -31,8 +29,10 @@ pub mod types;
 
 use super::{
     Room,
-    room::{Later, Made, declared, documented, unmet},
+    broadcasts::broadcasts,
+    room::{Later, Made, documented, unmet},
 };
+use crate::mongo::personal::Personal;
 pub use documents::{BucketDocument, ImportDocument, PointDocument};
 
 /// Shortest retention in seconds: the series of an hour can be read as a whole.
@@ -52,14 +52,22 @@ pub const ROOM: Room = Room {
     counters: &["recordViews"],
     documents: &[
         documented::<BucketDocument>(),
-        documented::<PointDocument>(),
+        documented::<PointDocument>().elsewhere(),
         documented::<ImportDocument>(),
     ],
-    collections: &[declared::<BucketDocument>(), declared::<ImportDocument>()],
     // With `series_engine = "native"`.
     later: &[Later::of::<PointDocument>("pageViewPoints", Made::TimeSeries)],
-    broadcasts: broadcasts::BROADCASTS,
-    personal: person::PERSONAL,
+    broadcasts: broadcasts! {
+        "pageViews" {
+            find "" = "list: the minutes of a page, a range of `_id`",
+            aggregate "" = "list: the hours and days of a page, a range of `_id`",
+        }
+    },
+    personal: &[
+        Personal::nothing("pageViews", "numbers of views by page"),
+        Personal::nothing("pageViewPoints", "numbers of views by page"),
+        Personal::nothing("viewImports", "names of files"),
+    ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("series")

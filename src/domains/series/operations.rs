@@ -15,7 +15,7 @@ use super::{
 use crate::{
     app::rfc3339,
     config::SeriesEngine,
-    domains::times::{Between, Times, floor},
+    domains::times::{Between, DAY, HOUR, MINUTE, SECOND, Times, floor},
     graphql::{declared::nested, prelude::*, scalars::DateTime},
 };
 
@@ -36,11 +36,6 @@ const TIMES: Times = Times {
     years: "must be between the years 1970 and 9999",
     early: "needs from, because the series would begin before 1970 without it",
 };
-
-pub(super) const SECOND: i64 = 1_000;
-pub(super) const MINUTE: i64 = 60 * SECOND;
-const HOUR: i64 = 60 * MINUTE;
-const DAY: i64 = 24 * HOUR;
 
 /// Number of views by page and second. The second is its start in milliseconds since 1970.
 pub(super) type Views = BTreeMap<(String, i64), i64>;
@@ -72,10 +67,7 @@ fn since(kept: i64) -> String {
 ///
 /// # Errors
 /// `Uncounted` if some of them may have been counted.
-pub async fn record_views(
-    cx: Cx<'_>,
-    input: RecordViewsInput,
-) -> Result<ViewsRecorded, Stop<RecordViewsResult>> {
+pub async fn record_views(cx: Cx<'_>, input: RecordViewsInput) -> Answer<RecordViewsResult> {
     let views = input.checked()?.into_inner().views;
     let count = i32::try_from(views.len()).unwrap_or(i32::MAX);
     let now = cx.clock().timestamp_millis();
@@ -99,7 +91,7 @@ pub async fn record_views(
 pub async fn preallocate_views(
     cx: Cx<'_>,
     input: PreallocateViewsInput,
-) -> Result<ViewsPreallocated, Stop<PreallocateViewsResult>> {
+) -> Answer<PreallocateViewsResult> {
     let PreallocateViewsInput { page, hour } = input.checked()?.into_inner();
     let now = cx.clock().timestamp_millis();
     let hour = hour.map_or(now + HOUR, |hour| hour.0.timestamp_millis());

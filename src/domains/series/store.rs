@@ -8,13 +8,13 @@ use super::{
     documents::{
         BucketDocument, Counted, CountedSeconds, ImportDocument, PageMinute, PointDocument, SHAPE,
     },
-    operations::{MINUTE, SECOND, Views, retention},
+    operations::{Views, retention},
     types::Resolution,
 };
 use crate::{
     app::App,
     config::SeriesEngine,
-    domains::times::floor,
+    domains::times::{MINUTE, SECOND, floor},
     error::{Error, Result},
     flow::later,
     mongo::{counts::Addition, prelude::*, time_series::TimeSeries},
@@ -147,7 +147,7 @@ pub(super) async fn last_batch(app: &App, source: &str) -> Result<Option<i64>> {
 pub(super) async fn note_batch(app: &App, source: &str, batch: i64) -> Result<()> {
     let imports = app.collection::<ImportDocument>();
     let first = ImportDocument { source: source.to_owned(), batch, v: Version };
-    if imports.insert(first).await.decided()?.is_none() {
+    if imports.insert(&first).await.decided()?.is_none() {
         let earlier = doc! { "_id": source, "batch": { "$lt": batch } };
         // It isn't held if this batch, or a later one, was recorded before.
         imports.guarded(earlier, doc! { "$set": { "batch": batch, "v": SHAPE } }).held().await?;

@@ -5,10 +5,12 @@ use std::iter::successors;
 use mongodb::bson::DateTime;
 
 use super::documents::Level;
-use crate::{app::rfc3339, config::Weekday, domains::times::floor};
+use crate::{
+    app::rfc3339,
+    config::Weekday,
+    domains::times::{DAY, HOUR, floor},
+};
 
-pub(super) const HOUR: i64 = 3_600_000;
-const DAY: i64 = 24 * HOUR;
 const WEEK: i64 = 7 * DAY;
 
 /// The calendar of a configuration.

@@ -2,7 +2,7 @@
 
 use async_graphql::Enum;
 
-use crate::mongo::{indexes::Index, prelude::*};
+use crate::mongo::prelude::*;
 
 document! {
     /// A session of a user.
@@ -21,6 +21,9 @@ document! {
         pub input: String,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "sessions" of Activity {
+        plain("arrived_at", "arrivedAt _id", "the sessions of a roll-up"),
+        plain("slot", "slot", "the sessions of an hour"),
     }
 
     /// The hour in which a session began, and its user. Documents are compared field by field in this order, so the
@@ -76,7 +79,7 @@ document! {
         pub stopped?: Stopped,
         /// Version of the document's shape.
         pub v: Version<1>,
-    }
+    } in "sessionRollups" of Activity by unsharded("it is one document") {}
 
     /// Where a run stopped in its window. The next run reads the rest of the same window.
     pub struct Stopped {
@@ -92,24 +95,9 @@ document! {
 /// `_id` of the one [`RollupDocument`].
 pub(super) const ROLLUP: &str = "sessions";
 
-impl Stored for SessionDocument {
-    const COLLECTION: &'static str = "sessions";
-    const GROUP: Group = Group::Activity;
-    const INDEXES: &'static [Index] = &[
-        Index::plain("arrived_at", "arrivedAt _id", "the sessions of a roll-up"),
-        Index::plain("slot", "slot", "the sessions of an hour"),
-    ];
-}
-
 impl Stored for StatDocument {
     const COLLECTION: &'static str = Level::Hour.collection();
     const GROUP: Group = Group::Activity;
-}
-
-impl Stored for RollupDocument {
-    const COLLECTION: &'static str = "sessionRollups";
-    const GROUP: Group = Group::Activity;
-    const SHARD_KEY: ShardKey = ShardKey::unsharded("it is one document");
 }
 
 /// Length of the periods of a report.

@@ -57,7 +57,6 @@
 //! Each hour is the sum of its sessions, and each day, week, month and year that of the level below, as far as they are
 //! rolled up.
 
-mod broadcasts;
 mod calendar;
 mod documents;
 pub mod invariants;
@@ -70,6 +69,7 @@ pub mod types;
 
 use super::{
     Room,
+    broadcasts::broadcasts,
     room::{declared, documented, unmet},
 };
 use crate::mongo::indexes::Declared;
@@ -97,19 +97,32 @@ pub const ROOM: Room = Room {
     }),
     documents: &[
         documented::<SessionDocument>(),
-        documented::<StatDocument>(),
+        documented::<StatDocument>().elsewhere(),
         documented::<RollupDocument>(),
     ],
-    collections: &[
-        declared::<SessionDocument>(),
-        declared::<RollupDocument>(),
-        of(Level::Hour),
-        of(Level::Day),
-        of(Level::Week),
-        of(Level::Month),
-        of(Level::Year),
-    ],
-    broadcasts: broadcasts::BROADCASTS,
+    several: &[of(Level::Hour), of(Level::Day), of(Level::Week), of(Level::Month), of(Level::Year)],
+    broadcasts: broadcasts! {
+        "sessions" {
+            find "arrivedAt" = "roll-up: sessions in the order of their arrival",
+            aggregate "slot" = "roll-up: the sessions of users and hours",
+            delete "slot" = "sweep: sessions that are too old",
+        }
+        "sessionStatsHourly" {
+            find "" = "list: the hours of a user, a range of `_id`",
+        }
+        "sessionStatsDaily" {
+            find "" = "list: the days of a user, a range of `_id`",
+        }
+        "sessionStatsWeekly" {
+            find "" = "list: the weeks of a user, a range of `_id`",
+        }
+        "sessionStatsMonthly" {
+            find "" = "list: the months of a user, a range of `_id`",
+        }
+        "sessionStatsYearly" {
+            find "" = "list: the years of a user, a range of `_id`",
+        }
+    },
     personal: person::PERSONAL,
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

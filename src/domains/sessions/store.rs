@@ -92,7 +92,7 @@ pub(super) async fn begin(app: &App, attempt: &Attempt) -> Result<RollupDocument
         stopped: None,
         v: Version,
     };
-    rollups(app).insert(first).await.decided()?;
+    rollups(app).insert(&first).await.decided()?;
     raise().await.decided()?.ok_or_else(|| attempt.overdue())
 }
 

@@ -71,7 +71,6 @@
 //! Numbers of comments and votes equal what they count. A copy is of a post that exists, and has its version, unless the post
 //! has `delivering` or `due`. No feed has two copies of a post.
 
-mod broadcasts;
 mod documents;
 pub mod import;
 pub mod invariants;
@@ -83,15 +82,14 @@ mod sweep;
 pub mod types;
 
 use super::{
-    Room, delivery,
+    Room,
+    broadcasts::broadcasts,
+    delivery,
     metadata::MetadataOwner,
     nodes::{Node, NodeType, ObjectType},
-    room::{declared, documented},
+    room::documented,
 };
-use crate::{
-    graphql::{node_id::NodeKind, requester::Role},
-    mongo::condition::Condition,
-};
+use crate::{graphql::prelude::*, mongo::condition::Condition};
 pub use documents::{EdgeDocument, FeedPage, PostDocument, Shown, UserDocument, VoteDocument};
 use types::Post;
 pub use types::User;
@@ -130,14 +128,32 @@ pub const ROOM: Room = Room {
         documented::<VoteDocument>(),
         documented::<FeedPage>(),
     ],
-    collections: &[
-        declared::<UserDocument>(),
-        declared::<EdgeDocument>(),
-        declared::<PostDocument>(),
-        declared::<VoteDocument>(),
-        declared::<FeedPage>(),
-    ],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "users" {
+            find "celebrityAt" = "list: the users whose posts news merge in; sweep: those without marks",
+            find "meta.pairs" = "list: the users with a pair of metadata",
+            find "marking" = "sweep: markings that were cut",
+        }
+        "circles" {
+            find "of" = "list: the followers of a user",
+            aggregate "of" = "search: the number of followers of a user",
+            find "by" = "list: the users whom a user follows; whether a circle has any",
+            find "merged" = "list: the followed users whose posts news merge in",
+            find "due" = "sweep: edges whose mark isn't decided",
+        }
+        "posts" {
+            find "merged" = "list: posts that news merge in",
+            aggregate "merged" = "list: up to which post news look for those to merge in",
+            find "due" = "sweep: copies that are behind",
+            find "delivering" = "sweep: deliveries that were cut",
+            find "deletedAt" = "sweep: deleted posts",
+        }
+        "votes" {
+            aggregate "post" = "search: the number of votes for a choice",
+            delete "post" = "removal: the votes of a deleted post",
+            find "due" = "sweep: votes that aren't counted",
+        }
+    },
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

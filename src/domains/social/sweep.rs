@@ -23,48 +23,36 @@ const LIMIT: i64 = 200;
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     let uncounted = |from, limit| votes(app).list_between(("due", "due"), from, before, limit);
-    let at = |vote: &VoteDocument, _| vote.due;
-    let name = |vote: &VoteDocument| format!("vote {}", vote.id);
     let count = |vote: VoteDocument| async move { count_vote(app, &vote).await.map(|()| true) };
-    sweep.each_page("votes", LIMIT, uncounted, at, name, count).await;
+    sweep.each_page("votes", LIMIT, uncounted, count).await;
 
-    let name = |post: &PostDocument| format!("post {}", post.id);
     let behind = |from, limit| posts(app).list_between(("due", "due"), from, before, limit);
-    let at = |post: &PostDocument, _| post.due;
     let update =
         |post: PostDocument| async move { bring_up_to_date(app, &post.id).await.map(|()| true) };
-    sweep.each_page("copies", LIMIT, behind, at, name, update).await;
+    sweep.each_page("copies", LIMIT, behind, update).await;
 
     // Jobs end deliveries and markings. Until then these stay at the front of their lists.
     let cut =
         |from, limit| posts(app).list_between(("delivering", "delivering"), from, before, limit);
-    let at = |post: &PostDocument, _| post.delivering;
     let begin =
         |post: PostDocument| async move { begin_delivery(app, &post.id).await.map(|()| false) };
-    sweep.each_page("deliveries", LIMIT, cut, at, name, begin).await;
+    sweep.each_page("deliveries", LIMIT, cut, begin).await;
 
     let undecided = |from, limit| edges(app).list_between(("due", "due"), from, before, limit);
-    let at = |edge: &EdgeDocument, _| edge.due;
-    let name = |edge: &EdgeDocument| format!("edge {}", edge.id);
     let decide = |edge: EdgeDocument| async move { decide_mark(app, &edge).await.map(|()| true) };
-    sweep.each_page("marks", LIMIT, undecided, at, name, decide).await;
-    let name = |user: &UserDocument| format!("user {}", user.id);
+    sweep.each_page("marks", LIMIT, undecided, decide).await;
     let unmarked =
         |from, limit| users(app).list_between(("celebrityAt", "celebrities"), from, before, limit);
-    let at = |user: &UserDocument, _| user.celebrity_at;
     let begin =
         |user: UserDocument| async move { begin_marking(app, &user.id).await.map(|()| false) };
-    sweep.each_page("users without marks", LIMIT, unmarked, at, name, begin).await;
+    sweep.each_page("users without marks", LIMIT, unmarked, begin).await;
     let cut = |from, limit| users(app).list_between(("marking", "marking"), from, before, limit);
-    let at = |user: &UserDocument, _| user.marking;
     let add = |user: UserDocument| async move { add_marking(app, &user).await.map(|()| false) };
-    sweep.each_page("markings", LIMIT, cut, at, name, add).await;
+    sweep.each_page("markings", LIMIT, cut, add).await;
 
-    let name = |post: &PostDocument| format!("post {}", post.id);
     let expired = sweep.ops_expired_before().min(before);
     let deleted =
         |from, limit| posts(app).list_between(("deletedAt", "deleted"), from, expired, limit);
-    let at = |post: &PostDocument, _| post.deleted_at;
     let forget = |post: PostDocument| async move { forget(app, &post.id).await };
-    sweep.each_page("deleted posts", LIMIT, deleted, at, name, forget).await;
+    sweep.each_page("deleted posts", LIMIT, deleted, forget).await;
 }

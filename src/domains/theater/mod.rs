@@ -66,7 +66,6 @@
 //! - Completed bookings and receipts belong together one to one, with the same owner.
 //! - The totals of the receipts, less what was refunded, equal those of the provider.
 
-mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -78,8 +77,9 @@ pub mod types;
 
 use super::{
     Room, baskets,
+    broadcasts::broadcasts,
     nodes::node_type,
-    room::{declared, documented, unmet},
+    room::{documented, unmet},
 };
 use crate::{config::CENTURY, graphql::node_id::NodeKind};
 pub use documents::{
@@ -147,13 +147,27 @@ pub const ROOM: Room = Room {
         documented::<BookingDocument>(),
         documented::<ReceiptDocument>(),
     ],
-    collections: &[
-        declared::<TheaterDocument>(),
-        declared::<ScreeningDocument>(),
-        declared::<BookingDocument>(),
-        declared::<ReceiptDocument>(),
-    ],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "theaters" {
+            aggregate "$geoNear" = "list: theaters near a place",
+            find "place" = "list: theaters within a polygon",
+        }
+        "screenings" {
+            find "theaterId" = "list: screenings of a theater",
+            find "sweepAt" = "sweep: holds of seats, and marks of refunds",
+            find "cancellingAt" = "sweep: cancelled screenings of which somebody has seats",
+        }
+        "bookings" {
+            find "owner" = "list: the booking of its owner",
+            find "state" = "sweep: idle bookings, and flows that were cut",
+            find "outbox.at" = "sweep: seats that are still to be released",
+        }
+        "receipts" {
+            find "owner" = "list: the receipts of their owner",
+            find "lines.screeningId" = "list: the receipts of a screening",
+            find "cancellingAt" = "sweep: refunds that are still to be made",
+        }
+    },
     personal: person::PERSONAL,
     erase: Some(|app, erasing| {
         Box::pin(baskets::erase::<BookingDocument, types::CancelBookingResult>(app, erasing))

@@ -6,9 +6,11 @@ use std::collections::HashSet;
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::{BookingDocument, Hold, ReceiptDocument, ScreeningDocument, SweptScreening},
+    documents::{
+        BookingDocument, Hold, ReceiptDocument, SWEEP_AT, ScreeningDocument, SweptScreening,
+    },
     operations::{self, SaleOfSeats},
-    store::{self, bookings, screenings},
+    store::{self, bookings, receipts, screenings},
 };
 use crate::{
     app::App,
@@ -38,11 +40,10 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 /// Looks at the holds of each screening that it hasn't looked at before, and removes old marks of refunds.
 async fn sweep_screenings(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    let list = |from, limit| store::list_to_sweep(app, from, before, limit);
-    let at = |screening: &SweptScreening, _| Some(screening.sweep_at);
+    let (all, by) = (app.collection::<SweptScreening>(), (SWEEP_AT, "sweep_at"));
+    let list = |from, limit| all.list_between(by, from, before, limit);
     let look = |screening: SweptScreening| async move { look_at(app, &screening, before).await };
-    let id = |screening: &SweptScreening| screening.id.clone();
-    sweep.each_page("holds", BATCH, list, at, id, look).await;
+    sweep.each_page("holds", BATCH, list, look).await;
 }
 
 /// What becomes of a hold.
@@ -117,24 +118,21 @@ async fn sweep_cancelled(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
     let by = ("cancellingAt", "cancelling_at");
     let list = |from, limit| screenings(app).list_between(by, from, before, limit);
-    let at = |screening: &ScreeningDocument, _| screening.cancelling_at;
-    let id = |screening: &ScreeningDocument| screening.id.clone();
     let settle = |screening: ScreeningDocument| async move {
         operations::give_back(app, &screening.id).await
     };
-    sweep.each_page("cancelled screenings", BATCH, list, at, id, settle).await;
+    sweep.each_page("cancelled screenings", BATCH, list, settle).await;
 }
 
 /// Carries on with cancelled receipts.
 async fn sweep_receipts(app: &App, sweep: &mut Sweep) {
     let before = sweep.unchanged_before();
-    let list = |from, limit| store::list_cancelling(app, from, before, limit);
-    let at = |receipt: &ReceiptDocument, _| receipt.cancelling_at;
+    let by = ("cancellingAt", "cancelling_at");
+    let list = |from, limit| receipts(app).list_between(by, from, before, limit);
     let settle = |receipt: ReceiptDocument| async move {
         let attempt = app.begin().await?;
         let now = operations::carry_on(app, receipt, &attempt).await?;
         Ok(now.cancelling_at.is_none())
     };
-    let id = |receipt: &ReceiptDocument| receipt.id.clone();
-    sweep.each_page("refunds", BATCH, list, at, id, settle).await;
+    sweep.each_page("refunds", BATCH, list, settle).await;
 }

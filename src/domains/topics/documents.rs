@@ -16,7 +16,7 @@ document! {
         pub topics: Vec<TopicEntry>,
         /// Version of the document's shape.
         pub v: Version<1>,
-    }
+    } in "topics" by unsharded("it is one document") {}
 
     /// One topic.
     #[derive(PartialEq, Eq)]
@@ -77,9 +77,4 @@ impl MessageDocument {
             + self.payload.as_ref().map_or(0, String::len)
             + self.input.len()
     }
-}
-
-impl Stored for TopicsDocument {
-    const COLLECTION: &'static str = "topics";
-    const SHARD_KEY: ShardKey = ShardKey::unsharded("it is one document");
 }

@@ -26,7 +26,6 @@
 mod documents;
 pub mod invariants;
 pub mod operations;
-mod person;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -34,11 +33,10 @@ pub mod types;
 
 use super::{
     Room,
-    room::{Later, Made, declared, documented, unmet},
+    room::{Later, Made, documented, unmet},
 };
+use crate::mongo::{Group, indexes::Declared, personal::Personal, shards::ShardKey};
 pub use documents::TopicsDocument;
-
-use crate::mongo::{Group, indexes::Declared, shards::ShardKey};
 
 /// The room.
 pub const ROOM: Room = Room {
@@ -50,7 +48,6 @@ pub const ROOM: Room = Room {
         ])
     }),
     documents: &[documented::<TopicsDocument>()],
-    collections: &[declared::<TopicsDocument>()],
     later: &[Later {
         declared: Declared {
             name: "topic_*",
@@ -60,7 +57,10 @@ pub const ROOM: Room = Room {
         },
         made: Made::Random,
     }],
-    personal: person::PERSONAL,
+    personal: &[
+        Personal::nothing("topics", "names of topics"),
+        Personal::nothing("topic_*", "what services publish; no user is named"),
+    ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("topics")

@@ -25,7 +25,7 @@ pub(super) async fn find(app: &App, name: &str) -> Result<Option<TopicEntry>> {
 /// Inserts the list of topics, which is empty at first. It may exist already.
 pub(super) async fn begin(app: &App) -> Result<()> {
     let empty = TopicsDocument { id: ALL.to_owned(), topics: Vec::new(), v: Version };
-    match topics(app).insert(empty).await {
+    match topics(app).insert(&empty).await {
         Outcome::Applied(()) | Outcome::Refused => Ok(()),
         Outcome::Unknown(error) => Err(error),
     }

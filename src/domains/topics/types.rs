@@ -7,7 +7,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     documents::{MessageDocument, TopicEntry},
-    operations::{self, AT_ONCE, BYTES, MESSAGES, check_payload},
+    operations::{self, AT_ONCE, BYTES, MESSAGES, PAYLOAD},
 };
 use crate::{
     engine::caching::cache_control,
@@ -156,7 +156,7 @@ input! {
         pub topic: String where name,
         /// Texts of the messages, such as JSON, 1 to 100, each of at most 65,536 bytes in UTF-8. Together they mustn't be
         /// larger than the topic.
-        pub messages: Vec<String> where each(AT_ONCE, |field, text: &mut String| check_payload(field, text)),
+        pub messages: Vec<String> where each(AT_ONCE, bytes(PAYLOAD)),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key publishes no message again that the topic still
         /// keeps.
         pub idempotency_key: Option<ID> where optional(idempotency_key()),

@@ -45,9 +45,7 @@ document! {
     pub(super) struct SweptAccount {
         pub id as "_id": String,
         pub pending: Vec<Pending>,
-        /// Server time of the oldest hold.
-        pub holds_at: DateTime,
-    } in AccountDocument;
+    } in AccountDocument: ["pending", HOLDS_AT];
 
     /// The mark of one transfer on an account.
     pub struct Pending {
@@ -133,9 +131,7 @@ document! {
     /// The part of a transfer by which the sweep finds it.
     pub(super) struct SweptTransfer {
         pub id as "_id": String,
-        /// Server time of the request.
-        pub at: DateTime,
-    } in TransferDocument;
+    } in TransferDocument: ["at"];
 
     /// State that a transfer reached, with the time.
     #[derive(SimpleObject)]

@@ -73,7 +73,6 @@
 //! zero; only the account of the outside world may have a balance below zero; every mark on an account belongs to
 //! an unfinished transfer, or is a hold.
 
-mod broadcasts;
 mod documents;
 pub mod invariants;
 pub mod operations;
@@ -83,11 +82,7 @@ mod store;
 mod sweep;
 pub mod types;
 
-use super::{
-    Room,
-    nodes::node_type,
-    room::{declared, documented},
-};
+use super::{Room, broadcasts::broadcasts, nodes::node_type, room::documented};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{AccountDocument, TransferDocument};
 use types::{Account, Transfer, TransferBy};
@@ -107,8 +102,16 @@ pub const ROOM: Room = Room {
         }),
     ],
     documents: &[documented::<AccountDocument>(), documented::<TransferDocument>()],
-    collections: &[declared::<AccountDocument>(), declared::<TransferDocument>()],
-    broadcasts: broadcasts::BROADCASTS,
+    broadcasts: broadcasts! {
+        "accounts" {
+            find "owner" = "list: the accounts of their owner",
+            find "holdsAt" = "sweep: holds whose checkout was cut",
+        }
+        "transfers" {
+            find "accounts" = "list: the transfers of an account, which are of two accounts each",
+            find "state" = "sweep: transfers that were cut; list: transfers in a state",
+        }
+    },
     personal: person::PERSONAL,
     erase: Some(|app, erasing| Box::pin(person::erase(app, erasing))),
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

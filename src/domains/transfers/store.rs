@@ -1,9 +1,8 @@
 //! MongoDB access of accounts and transfers. The guarded writes are values: the caller sends them.
 
 use super::documents::{
-    AccountDocument, AccountKind, AccountState, HOLDS_AT, LARGEST, MAX_PENDING, SweptAccount,
-    SweptTransfer, TransferDocument, TransferKind, TransferReason, TransferState, TransferStep,
-    least_balance,
+    AccountDocument, AccountKind, AccountState, LARGEST, MAX_PENDING, SweptTransfer,
+    TransferDocument, TransferKind, TransferReason, TransferState, TransferStep, least_balance,
 };
 use crate::{
     graphql::prelude::*,
@@ -194,20 +193,6 @@ pub(super) fn release(app: &App, account: &str, payment: &str) -> Guarded<Accoun
     accounts(app).change(Change::ruled(account, [(is_marked(payment), ())], set))
 }
 
-/// A page of the accounts whose oldest hold is from `from` or later and before `before`, oldest first.
-pub(super) async fn list_with_holds(
-    app: &App,
-    from: DateTime,
-    before: DateTime,
-    limit: i64,
-) -> Result<SweptPage<SweptAccount>> {
-    let filter = doc! { HOLDS_AT: { "$gte": from, "$lt": before } };
-    let (sort, projection) = (doc! { HOLDS_AT: 1 }, Some(doc! { "pending": 1, HOLDS_AT: 1 }));
-    let hint = Some("holds_at");
-    let list = List { filter, sort, limit, projection, hint, ..List::default() };
-    app.collection().list_swept((HOLDS_AT, from), list).await
-}
-
 /// Computes `holdsAt` of an account again. A gateway of a version that doesn't know the field leaves it as it is.
 pub(super) fn derive_holds_at(app: &App, id: &str) -> Guarded<AccountDocument> {
     accounts(app).guarded(doc! { "_id": id }, Vec::<Document>::new())
@@ -248,8 +233,8 @@ pub(super) async fn list_unfinished(
     if state == TransferState::Pending {
         filter.insert("kind", doc! { "$ne": stored(&TransferKind::Payment) });
     }
-    let (sort, projection) = (doc! { "at": 1, "_id": 1 }, Some(doc! { "at": 1 }));
-    let list = List { filter, sort, limit, projection, ..List::default() };
+    let sort = doc! { "at": 1, "_id": 1 };
+    let list = List { filter, sort, limit, ..List::default() };
     app.collection().list_swept(("at", from), list).await
 }
 

@@ -28,11 +28,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.earlier(app.bounds().grace_period());
     for state in UNFINISHED {
         let list = |from, limit| store::list_unfinished(app, state, from, before, limit);
-        let at = |found: &SweptTransfer, _| Some(found.at);
-        let id = |found: &SweptTransfer| found.id.clone();
         let finish = |found: SweptTransfer| async move { operations::finish(app, &found.id).await };
-        sweep
-            .each_page(&format!("transfers that are {state:?}"), PAGES, list, at, id, finish)
-            .await;
+        sweep.each_page(&format!("transfers that are {state:?}"), PAGES, list, finish).await;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -15,6 +15,7 @@ use super::{configured::KeyError, key_set::KeySet};
 use crate::{
     app::App,
     domains::outside::{cause, whole},
+    locks::lock,
 };
 
 /// Time limit of one fetch.
@@ -87,7 +88,7 @@ impl Issuer {
             refreshes: Mutex::default(),
         });
         // The first fetch runs before the first request comes. So no request starts the cool-down while there are no keys.
-        let first = source.refresh(&mut source.refreshes());
+        let first = source.refresh(&mut lock(&source.refreshes));
         let keep_current = Arc::clone(&source).keep_current(first);
         let refreshing = AbortOnDropHandle::new(tokio::spawn(keep_current));
         Ok(Some(Self { source, _refreshing: refreshing }))
@@ -120,12 +121,12 @@ impl Source {
             let is_current = self.published().is_current;
             let pause = if is_current { self.refresh } else { self.cooldown.min(self.refresh) };
             tokio::time::sleep(pause).await;
-            fetch = self.refresh(&mut self.refreshes());
+            fetch = self.refresh(&mut lock(&self.refreshes));
         }
     }
 
     fn refresh_for_unknown_key(self: &Arc<Self>) -> Option<CancellationToken> {
-        let mut refreshes = self.refreshes();
+        let mut refreshes = lock(&self.refreshes);
         if refreshes.running().is_none() {
             if refreshes.for_unknown_key.is_some_and(|last| last.elapsed() < self.cooldown) {
                 return None;
@@ -192,10 +193,6 @@ impl Source {
 
     fn published(&self) -> Published {
         self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn refreshes(&self) -> MutexGuard<'_, Refreshes> {
-        self.refreshes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

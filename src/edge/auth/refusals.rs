@@ -2,13 +2,13 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
 use jsonwebtoken::errors::ErrorKind;
 
-use crate::error::Error;
+use crate::{error::Error, locks::lock};
 
 /// Why a token is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,7 +144,7 @@ impl Refusals {
 
     /// Number of refusals for the reason that a line tells now, if there is to be one.
     fn count(&self, reason: Reason, now: Instant) -> Option<u64> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         let refused = all.entry(reason).or_default();
         refused.count += 1;
         if refused.logged.is_some_and(|logged| now.duration_since(logged) < PAUSE) {

@@ -10,7 +10,7 @@ use std::{
     collections::HashMap,
     mem,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -35,6 +35,7 @@ use crate::{
         shares::{Client, LimitReached, Permit, Shares},
     },
     error::Error,
+    locks::lock,
 };
 
 pub(in crate::edge) use requests::routes;
@@ -91,7 +92,7 @@ impl Reservations {
     /// Reserves a stream.
     fn reserve(&self, token: String, owner: Caller, client: Client) -> Result<(), ErrorResponse> {
         let now = Instant::now();
-        let mut held = self.held();
+        let mut held = lock(&self.held);
         remove_expired(&mut held, now);
         let waiting = self.waiting.acquire(Some(client)).map_err(|reached| match reached {
             LimitReached::Total => busy("too many event streams are reserved; try again later"),
@@ -115,14 +116,14 @@ impl Reservations {
     pub(super) async fn forget_expired(&self) {
         loop {
             sleep(self.wait).await;
-            remove_expired(&mut self.held(), Instant::now());
+            remove_expired(&mut lock(&self.held), Instant::now());
         }
     }
 
     /// Opens a reserved stream. The token is sufficient, because a browser's `EventSource` can't send
     /// headers. An authenticated caller must be the owner.
     fn open(&self, token: &str, caller: &Caller) -> Result<(Caller, Arc<Notify>), ErrorResponse> {
-        let mut held = self.held();
+        let mut held = lock(&self.held);
         let by_token = caller.requester.subject.is_none();
         let reservation = find(&mut held, token, |owner| by_token || is_same(owner, caller))?;
         if reservation.is_open() {
@@ -142,7 +143,7 @@ impl Reservations {
         (id, bytes): (String, usize),
         events: impl Stream<Item = Event> + Send + 'static,
     ) -> Result<(), ErrorResponse> {
-        let mut held = self.held();
+        let mut held = lock(&self.held);
         let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
         if reservation.running.contains_key(&id) {
             let error =
@@ -167,7 +168,7 @@ impl Reservations {
 
     /// Stops an operation; an unknown one has ended already.
     fn stop(&self, token: &str, caller: &Caller, id: &str) -> Result<(), ErrorResponse> {
-        let mut held = self.held();
+        let mut held = lock(&self.held);
         let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
         if let Some((running, _)) = reservation.running.remove(id) {
             running.abort();
@@ -178,20 +179,16 @@ impl Reservations {
 
     /// Takes the operations that the stream hasn't picked up yet.
     fn take_pending(&self, token: &str) -> Vec<Operation> {
-        let mut held = self.held();
+        let mut held = lock(&self.held);
         held.get_mut(token)
             .map(|reservation| mem::take(&mut reservation.pending))
             .unwrap_or_default()
     }
 
     fn ended(&self, token: &str, id: &str) {
-        if let Some(reservation) = self.held().get_mut(token) {
+        if let Some(reservation) = lock(&self.held).get_mut(token) {
             reservation.running.remove(id);
         }
-    }
-
-    fn held(&self) -> MutexGuard<'_, HashMap<String, Reservation>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -225,7 +222,7 @@ struct Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.edge.live.reservations.held().remove(&self.token);
+        lock(&self.edge.live.reservations.held).remove(&self.token);
     }
 }
 

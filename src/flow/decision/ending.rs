@@ -1,11 +1,6 @@
 //! The end of flows with a decision: by the attempt that decided, by a repeat, or by the sweep.
 
-use std::{
-    marker::PhantomData,
-    mem,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{marker::PhantomData, mem, sync::Mutex, time::Duration};
 
 use mongodb::bson::{DateTime, Document, doc};
 use tokio::time::sleep;
@@ -14,6 +9,7 @@ use super::{Decided, Next, Statements};
 use crate::{
     error::Error,
     flow::{Attempt, Sweep, later},
+    locks::lock,
     mongo::{expression::millis, guarded::Guarded},
 };
 
@@ -63,7 +59,7 @@ impl<D> Lot<D> {
     /// Adds the decision of the attempt that made it. Returns the time after which the caller has to [settle](settle_lot) the
     /// lot, or `None` if another caller does it.
     pub fn add(&self, next: &Next) -> Option<Duration> {
-        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ids = lock(&self.ids);
         ids.push(next.id.clone());
         match ids.len() {
             1 => Some(LOT_WAIT),
@@ -73,7 +69,7 @@ impl<D> Lot<D> {
     }
 
     fn take(&self) -> Vec<String> {
-        mem::take(&mut self.ids.lock().unwrap_or_else(PoisonError::into_inner))
+        mem::take(&mut lock(&self.ids))
     }
 }
 
@@ -117,15 +113,10 @@ pub async fn finish<S: Statements>(room: S, decided: &Decided<S::Receiver>) -> R
 /// Finishes committed decisions that were cut.
 pub async fn sweep<S: Statements>(room: S, sweep: &mut Sweep) {
     let (by, before) = (("openAt", "open_at"), sweep.unchanged_before());
-    let open = |from, limit| {
-        let found = room.decisions().list_between(by, from, before, limit);
-        async move { found.await.map(|page| page.map(Into::<Decided<S::Receiver>>::into)) }
-    };
-    let at = |decided: &Decided<S::Receiver>, _| decided.open_at;
-    let id = |decided: &Decided<S::Receiver>| decided.id.clone();
+    let open = |from, limit| room.decisions().list_between(by, from, before, limit);
     let end =
-        |decided: Decided<S::Receiver>| async move { finish(room, &decided).await.map(|()| true) };
-    sweep.each_page("decisions", SWEPT, open, at, id, end).await;
+        |decided: S::Decision| async move { finish(room, &decided.into()).await.map(|()| true) };
+    sweep.each_page("decisions", SWEPT, open, end).await;
 }
 
 /// Resolves the marks of a document from before `before`, whatever was decided. Returns whether there was one.
@@ -203,7 +194,7 @@ async fn void<S: Statements>(room: S, id: &str, now: DateTime) -> Result<bool, E
         open_at: None,
         expires_at: Some(later(now, room.bounds().ops)),
     };
-    Ok(room.decisions().insert(tombstone.into()).await.decided()?.is_some())
+    Ok(room.decisions().insert(&tombstone.into()).await.decided()?.is_some())
 }
 
 /// Remembers void decisions of an op for twice the time of idempotency keys from now on, so longer than its committed one.

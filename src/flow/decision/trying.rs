@@ -85,7 +85,7 @@ pub async fn carry<S: Statements>(
         open_at: Some(attempt.now()),
         expires_at: None,
     };
-    if room.decisions().insert(decided.into()).await.decided()?.is_none() {
+    if room.decisions().insert(&decided.into()).await.decided()?.is_none() {
         // A repeat has decided it, or the sweep has voided it.
         undo_taken(room, parts, &taken).await?;
         return Ok(Carried::Again);

@@ -23,17 +23,19 @@ async fn pass_of(places: &Arc<Places>, time: Duration, all: &[i64], pages: Pages
     let page = |from: DateTime, limit: i64| {
         let rest = all.iter().copied().filter(move |item| time_of(*item) >= from);
         let limit = usize::try_from(limit).expect("a limit");
-        std::future::ready(Ok(rest.take(limit).collect()))
+        std::future::ready(Ok(rest.take(limit).map(|item| swept(item, time_of(item))).collect()))
     };
     let finish = |item: i64| {
         seen.push(item);
         // What fails doesn't hold up the rest.
         std::future::ready(if item % 2 == 0 { Ok(false) } else { Err(Error::internal("failed")) })
     };
-    sweep
-        .each_page("items", pages, page, |item, _| Some(time_of(*item)), i64::to_string, finish)
-        .await;
+    sweep.each_page("items", pages, page, finish).await;
     seen
+}
+
+fn swept(item: i64, at: DateTime) -> Swept<i64> {
+    Swept { id: item.to_string(), at: Some(at), document: Some(item) }
 }
 
 fn time_of(item: i64) -> DateTime {
@@ -84,16 +86,15 @@ async fn more_items_of_one_time_than_a_pass_tries_dont_hold_up_those_behind() {
     let of = |item: i64| DateTime::from_millis(if item < many { 1 } else { item });
     let page = |from: DateTime, limit: i64| {
         let rest = (0..many + 2).filter(move |item| of(*item) >= from);
-        std::future::ready(Ok(rest.take(usize::try_from(limit).expect("a limit")).collect()))
+        let read = rest.take(usize::try_from(limit).expect("a limit"));
+        std::future::ready(Ok(read.map(|item| swept(item, of(item))).collect()))
     };
     let mut seen = Vec::new();
     let finish = |item: i64| {
         seen.push(item);
         std::future::ready(Ok(false))
     };
-    sweep
-        .each_page("items", 100_i64, page, |item, _| Some(of(*item)), i64::to_string, finish)
-        .await;
+    sweep.each_page("items", 100_i64, page, finish).await;
     let tried = count(seen.len());
     assert!(tried >= count(OF_ONE_TIME) && tried < many, "{tried}");
     assert_eq!(seen[seen.len() - 2..], [many, many + 1]);
@@ -106,23 +107,24 @@ async fn more_items_of_one_time_are_all_finished() {
     let page = |from: DateTime, limit: i64| {
         let limit = if from > DateTime::from_millis(1) { 0 } else { limit };
         let limit = usize::try_from(limit).expect("a limit");
-        std::future::ready(Ok(left.borrow().iter().copied().take(limit).collect()))
+        let at = DateTime::from_millis(1);
+        let read = left.borrow().iter().take(limit).map(|item| swept(*item, at)).collect();
+        std::future::ready(Ok(read))
     };
-    let at = |_: &i64, _| Some(DateTime::from_millis(1));
     let finish = |item: i64| std::future::ready(Ok(left.borrow_mut().remove(&item)));
     let mut sweep = a_sweep();
-    sweep.each_page("items", 100_i64, page, at, i64::to_string, finish).await;
+    sweep.each_page("items", 100_i64, page, finish).await;
     assert_eq!(sweep.finished().ok(), u64::try_from(all.end).ok());
 }
 
 #[tokio::test]
 async fn a_page_that_ignores_the_time_comes_to_an_end() {
     let mut sweep = a_sweep();
-    let page = |_: DateTime, limit: i64| std::future::ready(Ok((10..10 + limit).collect()));
+    let page = |_: DateTime, limit: i64| {
+        std::future::ready(Ok((10..10 + limit).map(|item| swept(item, time_of(item))).collect()))
+    };
     let finish = |_: i64| std::future::ready(Ok(true));
-    sweep
-        .each_page("items", 2_i64, page, |item, _| Some(time_of(*item)), i64::to_string, finish)
-        .await;
+    sweep.each_page("items", 2_i64, page, finish).await;
     assert!(sweep.finished().is_ok());
 }
 
@@ -133,10 +135,10 @@ async fn items_that_cant_be_read_hold_up_no_others() {
     let page = |from: DateTime, limit: i64| {
         let rest = all.iter().copied().filter(|item| time_of(*item) >= from);
         let read = rest.take(usize::try_from(limit).expect("a limit"));
-        let (items, torn): (Vec<i64>, Vec<i64>) = read.partition(|item| item % 10 == 9);
-        let torn = torn.into_iter();
-        let torn = torn.map(|one| Unreadable { id: one.to_string(), at: Some(time_of(one)) });
-        std::future::ready(Ok(SweptPage { items, unreadable: torn.collect() }))
+        let torn = |item: i64| {
+            swept(item, time_of(item)).and_then(|item| (item % 10 == 9).then_some(item))
+        };
+        std::future::ready(Ok(read.map(torn).collect()))
     };
     let mut seen = Vec::new();
     let finish = |item: i64| {
@@ -144,9 +146,7 @@ async fn items_that_cant_be_read_hold_up_no_others() {
         std::future::ready(Ok(true))
     };
     let mut sweep = a_sweep();
-    sweep
-        .each_page("items", 2_i64, page, |item, _| Some(time_of(*item)), i64::to_string, finish)
-        .await;
+    sweep.each_page("items", 2_i64, page, finish).await;
     assert_eq!(seen, [19, 29]);
     assert_eq!(sweep.unreadable(), 23);
     assert_eq!(sweep.finished().ok(), Some(2));
@@ -195,9 +195,7 @@ async fn a_page_that_cant_be_read_is_no_place_to_go_on() {
     let mut sweep = a_sweep().limited("room", Arc::clone(&places));
     let page = |_, _| std::future::ready(Err(Error::internal("unread")));
     let finish = |_: i64| std::future::ready(Ok(true));
-    sweep
-        .each_page("items", 2_i64, page, |item, _| Some(time_of(*item)), i64::to_string, finish)
-        .await;
+    sweep.each_page("items", 2_i64, page, finish).await;
     assert!(sweep.finished().is_err());
     assert!(places.times.take("room: items").is_none());
 }

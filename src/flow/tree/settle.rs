@@ -1,7 +1,5 @@
 //! Completes creations, and recovers from interrupted creations, deletions and fan-outs.
 
-use mongodb::bson::DateTime;
-
 use super::{Branch, Pass, Tree};
 use crate::{error::Error, flow::Sweep};
 
@@ -61,11 +59,9 @@ impl<T: Branch> Tree<T> {
     /// Finishes interrupted operations on the tree: creations, deletions, and the fan-outs of changes.
     pub async fn sweep(&self, sweep: &mut Sweep) {
         let before = sweep.unchanged_before();
-        let id = |branch: &T| branch.id().to_owned();
         let complete = |branch| async move { self.settle(branch).await.map(|_| true) };
         let copying = |from, limit| self.list_between("copying", from, before, limit);
-        let at = |branch: &T, _| branch.tree().copying;
-        sweep.each_page("creations", LIMIT, copying, at, id, complete).await;
+        sweep.each_page("creations", LIMIT, copying, complete).await;
         // The writes of a deletion this old can't be applied any more, and no client got a success
         // response.
         let unmark = |branch: T| async move {
@@ -73,8 +69,7 @@ impl<T: Branch> Tree<T> {
             self.unmark_deleting(branch.id(), &mark.by).await.map(|_| true)
         };
         let deleting = |from, limit| self.list_between("deleting.at", from, before, limit);
-        let at = |branch: &T, _| branch.tree().deleting.as_ref().map(|mark| mark.at);
-        sweep.each_page("deletions", LIMIT, deleting, at, id, unmark).await;
+        sweep.each_page("deletions", LIMIT, deleting, unmark).await;
         let fan_out = |branch: T| async move {
             if let Some((mut pass, _)) = Pass::begin(self, branch.id()).await? {
                 pass.run(self, None).await?;
@@ -83,9 +78,6 @@ impl<T: Branch> Tree<T> {
         };
         let by = ("outbox.at", T::OUTBOX);
         let owing = |from, limit| self.list_elements_between(by, from, before, limit);
-        let oldest = |branch: &T, from: DateTime| {
-            branch.tree().outbox.iter().map(|change| change.at).filter(|at| *at >= from).min()
-        };
-        sweep.each_page("fan-outs", LIMIT, owing, oldest, id, fan_out).await;
+        sweep.each_page("fan-outs", LIMIT, owing, fan_out).await;
     }
 }

@@ -1,9 +1,7 @@
 //! Language tags.
 
-use async_graphql::{InputValueResult, Scalar, ScalarType, Value};
 use serde::{Deserialize, Serialize};
 
-use super::of_text;
 use crate::mongo::{
     lazy_document::Field,
     raw_bson::{Element, TypeMismatch},
@@ -74,38 +72,15 @@ impl LocaleTag {
     }
 }
 
-impl TryFrom<String> for LocaleTag {
-    type Error = String;
-
-    fn try_from(tag: String) -> Result<Self, String> {
-        Self::parse_tag(&tag).ok_or_else(|| format!("{tag:?} is no BCP 47 language tag"))
-    }
-}
-
-impl From<LocaleTag> for String {
-    fn from(tag: LocaleTag) -> Self {
-        tag.0
-    }
-}
-
 impl<'a> Field<'a> for LocaleTag {
     fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
         value.as_str().and_then(Self::parse_tag).ok_or_else(TypeMismatch::default)
     }
 }
 
-/// A BCP 47 language tag, such as `de` or `pt-BR`.
-#[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc5646")]
-impl ScalarType for LocaleTag {
-    fn parse(value: Value) -> InputValueResult<Self> {
-        of_text(value, Self::parse_tag, "a BCP 47 language tag is expected")
-    }
-
-    fn is_valid(value: &Value) -> bool {
-        Self::parse(value.clone()).is_ok()
-    }
-
-    fn to_value(&self) -> Value {
-        Value::from(self.0.as_str())
-    }
+text_scalar! {
+    /// A BCP 47 language tag, such as `de` or `pt-BR`.
+    #[async_graphql::Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc5646")]
+    LocaleTag: parse_tag, parse_tag, as_str;
+    "a BCP 47 language tag is expected", "is no BCP 47 language tag"
 }

@@ -1,5 +1,44 @@
 //! Scalars, which are validated when they are parsed, and the type `Money`.
 
+/// Implements a scalar that is a text, in the schema and in JSON. Behind its name stand the functions that read a text that a
+/// client sends, and one of JSON, and the method that returns the text; then what is said of other texts.
+macro_rules! text_scalar {
+    (
+        $(#[$meta:meta])*
+        $name:ident: $sent:ident, $stored:ident, $text:ident;
+        $expected:literal, $other:literal
+    ) => {
+        $(#[$meta])*
+        impl async_graphql::ScalarType for $name {
+            fn parse(value: async_graphql::Value) -> async_graphql::InputValueResult<Self> {
+                super::of_text(value, Self::$sent, $expected)
+            }
+
+            fn is_valid(value: &async_graphql::Value) -> bool {
+                Self::parse(value.clone()).is_ok()
+            }
+
+            fn to_value(&self) -> async_graphql::Value {
+                async_graphql::Value::from(self.$text())
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, String> {
+                Self::$stored(&text).ok_or_else(|| format!(concat!("{:?} ", $other), text))
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(scalar: $name) -> Self {
+                scalar.$text().to_owned()
+            }
+        }
+    };
+}
+
 mod locale;
 mod money;
 mod slug;

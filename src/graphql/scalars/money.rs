@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use async_graphql::{Context, InputValueResult, Object, Scalar, ScalarType, Value};
+use async_graphql::{Context, Object};
 use serde::{Deserialize, Serialize};
 
-use super::{LocaleTag, Long, of_text};
+use super::{LocaleTag, Long};
 use crate::{
     graphql::{amounts, app},
     mongo::{
@@ -45,40 +45,17 @@ impl CurrencyCode {
     }
 }
 
-impl TryFrom<String> for CurrencyCode {
-    type Error = String;
-
-    fn try_from(code: String) -> Result<Self, String> {
-        Self::from_code(&code).ok_or_else(|| format!("{code:?} is no ISO 4217 currency"))
-    }
-}
-
-impl From<CurrencyCode> for String {
-    fn from(currency: CurrencyCode) -> Self {
-        currency.code().to_owned()
-    }
-}
-
 impl<'a> Field<'a> for CurrencyCode {
     fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
         value.as_str().and_then(Self::from_code).ok_or_else(TypeMismatch::default)
     }
 }
 
-/// An ISO 4217 currency code, such as `EUR`.
-#[Scalar(specified_by_url = "https://www.iso.org/iso-4217-currency-codes.html")]
-impl ScalarType for CurrencyCode {
-    fn parse(value: Value) -> InputValueResult<Self> {
-        of_text(value, Self::of_money, "an ISO 4217 currency code is expected")
-    }
-
-    fn is_valid(value: &Value) -> bool {
-        Self::parse(value.clone()).is_ok()
-    }
-
-    fn to_value(&self) -> Value {
-        Value::from(self.code())
-    }
+text_scalar! {
+    /// An ISO 4217 currency code, such as `EUR`.
+    #[async_graphql::Scalar(specified_by_url = "https://www.iso.org/iso-4217-currency-codes.html")]
+    CurrencyCode: of_money, from_code, code;
+    "an ISO 4217 currency code is expected", "is no ISO 4217 currency"
 }
 
 /// An amount of money in minor units, such as cents, with its currency.

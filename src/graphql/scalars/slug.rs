@@ -1,9 +1,6 @@
 //! Slugs.
 
-use async_graphql::{InputValueResult, Scalar, ScalarType, Value};
 use serde::{Deserialize, Serialize};
-
-use super::of_text;
 
 /// One step of a path: 1 to 64 lower-case letters, digits and single hyphens between them, such as
 /// `hard-bop`. It contains no characters with a special meaning in paths or regular expressions.
@@ -29,38 +26,11 @@ impl Slug {
     }
 }
 
-impl TryFrom<String> for Slug {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        Self::parse_slug(&text).ok_or_else(|| {
-            format!(
-                "{text:?} isn't a slug: 1 to 64 lower-case letters and digits, with single hyphens between them"
-            )
-        })
-    }
-}
-
-impl From<Slug> for String {
-    fn from(slug: Slug) -> Self {
-        slug.0
-    }
-}
-
-/// One step of a path: 1 to 64 lower-case letters and digits, with single hyphens between them, such as
-/// `hard-bop`.
-#[Scalar]
-impl ScalarType for Slug {
-    fn parse(value: Value) -> InputValueResult<Self> {
-        let reason = "lower-case letters, digits and single hyphens between them are expected";
-        of_text(value, Self::parse_slug, reason)
-    }
-
-    fn is_valid(value: &Value) -> bool {
-        Self::parse(value.clone()).is_ok()
-    }
-
-    fn to_value(&self) -> Value {
-        Value::from(self.0.as_str())
-    }
+text_scalar! {
+    /// One step of a path: 1 to 64 lower-case letters and digits, with single hyphens between them, such as
+    /// `hard-bop`.
+    #[async_graphql::Scalar]
+    Slug: parse_slug, parse_slug, as_str;
+    "lower-case letters, digits and single hyphens between them are expected",
+    "isn't a slug: 1 to 64 lower-case letters and digits, with single hyphens between them"
 }

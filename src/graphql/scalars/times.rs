@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use async_graphql::{InputValueResult, Scalar, ScalarType, Value};
+use jiff::civil;
 use mongodb::bson;
 use serde::{Deserialize, Serialize};
 
@@ -58,25 +59,9 @@ pub struct Date(String);
 impl Date {
     /// The date, if `text` is one.
     pub fn parse_date(text: &str) -> Option<Self> {
-        let shape = text.len() == 10
-            && text.bytes().enumerate().all(|(at, byte)| match at {
-                4 | 7 => byte == b'-',
-                _ => byte.is_ascii_digit(),
-            });
-        if !shape {
-            return None;
-        }
-        let number = |part: &str| part.parse::<u32>().ok();
-        let (year, month, day) = (number(&text[..4])?, number(&text[5..7])?, number(&text[8..])?);
-        let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        let days = match month {
-            4 | 6 | 9 | 11 => 30,
-            2 if leap => 29,
-            2 => 28,
-            1..=12 => 31,
-            _ => return None,
-        };
-        (1..=days).contains(&day).then(|| Self(text.to_owned()))
+        let date: civil::Date = text.parse().ok()?;
+        // The parser takes other formats as well, and years with more digits.
+        (text.len() == 10 && date.to_string() == text).then(|| Self(text.to_owned()))
     }
 
     /// The date as text.
@@ -85,34 +70,11 @@ impl Date {
     }
 }
 
-impl TryFrom<String> for Date {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        Self::parse_date(&text).ok_or_else(|| format!("{text:?} is no date such as 1959-08-17"))
-    }
-}
-
-impl From<Date> for String {
-    fn from(date: Date) -> Self {
-        date.0
-    }
-}
-
-/// A calendar date in RFC 3339 format, such as `2024-02-29`.
-#[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
-impl ScalarType for Date {
-    fn parse(value: Value) -> InputValueResult<Self> {
-        of_text(value, Self::parse_date, "a date such as 1959-08-17 is expected")
-    }
-
-    fn is_valid(value: &Value) -> bool {
-        Self::parse(value.clone()).is_ok()
-    }
-
-    fn to_value(&self) -> Value {
-        Value::from(self.as_str())
-    }
+text_scalar! {
+    /// A calendar date in RFC 3339 format, such as `2024-02-29`.
+    #[async_graphql::Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
+    Date: parse_date, parse_date, as_str;
+    "a date such as 1959-08-17 is expected", "is no date such as 1959-08-17"
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ async fn items_of_one_poll_share_a_command_although_another_one_ends_meanwhile()
     let batcher = Batcher::new(Sizes(Semaphore::new(0)), Gauge::default());
     let earlier = Arc::clone(&batcher);
     let before = tokio::spawn(async move { earlier.submit((), &ItemSpan::default()).await });
-    while batcher.queue().commands_in_flight == 0 {
+    while lock(&batcher.queue).commands_in_flight == 0 {
         tokio::task::yield_now().await;
     }
     let both = async {
@@ -96,7 +96,7 @@ async fn items_for_which_nobody_waits_go_with_the_next_one() {
 async fn of_items_for_which_nobody_waits_many_go_at_once() {
     let batcher = Batcher::new(Sizes(Semaphore::new(1)), Gauge::default());
     let late_and_lanes = || {
-        let queue = batcher.queue();
+        let queue = lock(&batcher.queue);
         (queue.late.len(), queue.lanes)
     };
     let mut all: Vec<_> = (1..LATE_BATCH).map(|_| late(&batcher)).collect();

@@ -4,6 +4,7 @@ use docgate::{
     background,
     config::Config,
     domains::{self, ROOMS},
+    invariants::Progress,
 };
 use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
@@ -494,7 +495,10 @@ async fn a_check_compares_with_a_recount_and_a_repair_counts_again() {
     stored.update_one(doc! { "_id": "/music" }, wrong).await.expect("changed");
     stored.delete_one(doc! { "_id": "/music/jazz" }).await.expect("removed");
     let rooms = ROOMS.iter().copied().filter(|room| room.name == "categories");
-    let report = in_time(async || domains::check_each(&gateway.app, rooms.clone()).await).await;
+    let report = in_time(async || {
+        domains::check_each(&gateway.app, rooms.clone(), Progress::default()).await
+    })
+    .await;
     let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
     assert_eq!(broken.len(), 1, "{broken:#?}");
     let found = &broken[0].1;
@@ -513,7 +517,10 @@ async fn a_check_compares_with_a_recount_and_a_repair_counts_again() {
     products.update_one(doc! { "_id": "a" }, unmarked).await.expect("changed");
     gateway.assert_sound().await;
     products.replace_one(doc! { "_id": "a" }, before).await.expect("changed");
-    let report = in_time(async || domains::check_each(&gateway.app, rooms.clone()).await).await;
+    let report = in_time(async || {
+        domains::check_each(&gateway.app, rooms.clone(), Progress::default()).await
+    })
+    .await;
     let found: usize = report.rules.iter().map(|(_, broken)| broken.len()).sum();
     assert_eq!(found, 2, "{report:#?}");
     let repaired = gateway.repair().await;

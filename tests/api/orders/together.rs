@@ -4,6 +4,7 @@ use docgate::{
     background,
     config::Config,
     domains::{self, ROOMS},
+    invariants::Progress,
 };
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
@@ -353,7 +354,10 @@ async fn a_check_compares_with_a_recount_and_a_repair_counts_again() {
     // Of an order from before the counts nothing is stored.
     stored.delete_one(doc! { "_id": "b" }).await.expect("removed");
     let rooms = ROOMS.iter().copied().filter(|room| room.name == "orders");
-    let report = in_time(async || domains::check_each(&gateway.app, rooms.clone()).await).await;
+    let report = in_time(async || {
+        domains::check_each(&gateway.app, rooms.clone(), Progress::default()).await
+    })
+    .await;
     let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
     assert_eq!(broken.len(), 1, "{broken:#?}");
     let repaired = gateway.repair().await;

@@ -30,6 +30,7 @@ use docgate::{
     config::Config,
     domains::{self, Room, switched_on},
     edge::Edge,
+    invariants::Progress,
     managed,
     metrics::Metrics,
     mongo::{Walk, connect, migrations::SchemaVersionDocument},
@@ -302,7 +303,7 @@ impl Gateway {
         config: Config,
     ) -> Self {
         let (app_name, metrics, routes) = (fresh_name(), Metrics::default(), Routes::default());
-        let (uri, pool) = (&config.mongodb_uri, metrics.pool());
+        let (uri, pool) = (&config.mongodb_uri, &metrics.pool);
         let options = connect::options_with_metrics(uri, &app_name, pool).await;
         let mut options = options.expect("a URI");
         options.command_event_handler = Some(routes.handler());
@@ -380,7 +381,7 @@ impl Gateway {
         if !others.is_empty() {
             return on().collect::<Vec<_>>().into_iter();
         }
-        let is_filled = |room: &Room| room.collections.iter().any(|one| filled.contains(one.name));
+        let is_filled = |room: &Room| room.collections().any(|one| filled.contains(one.name));
         let is_near = |one: &Room, other: &Room| {
             one.name == other.name
                 || one.needs.contains(&other.name)
@@ -439,7 +440,9 @@ impl Gateway {
 
     /// Fails with what is broken, if any invariant is.
     pub async fn assert_sound(&self) {
-        let report = in_time(async || domains::check_each(&self.app, self.rooms().await).await);
+        let report = in_time(async || {
+            domains::check_each(&self.app, self.rooms().await, Progress::default()).await
+        });
         let report = report.await;
         let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
         assert!(broken.is_empty(), "{broken:#?}");

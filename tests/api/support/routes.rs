@@ -4,7 +4,7 @@
 //!
 //! A gateway that has sent another command fails its test when it is dropped. With `TEST_ROUTES=FILE` in the
 //! environment nothing fails: each such kind of commands is appended to the file as a line of
-//! `broadcasts.rs` of the room, with the name of the first test that sent it.
+//! the `broadcasts` of the room, with the name of the first test that sent it.
 
 use std::{
     collections::BTreeSet,
@@ -70,7 +70,7 @@ impl Drop for Routes {
         assert!(
             unlisted.is_empty() || thread::panicking(),
             "commands name neither the shard key of their collection nor are they listed in \
-             broadcasts.rs of the room, or they don't wait for a majority: {unlisted:#?}"
+             the broadcasts of the room, or they don't wait for a majority: {unlisted:#?}"
         );
     }
 }

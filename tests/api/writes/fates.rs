@@ -463,7 +463,7 @@ async fn a_batch_of_inserts_that_is_cut_harms_nothing() {
 
         let insert = |tally: AnyTally| {
             let tallies = tallies.clone();
-            async move { tallies.insert(tally).await }
+            async move { tallies.insert(&tally).await }
         };
         let calls = cases.iter().map(|(_, case)| insert(case.clone())).collect();
         let ahead = ["ahead-0", "ahead-1"].map(|id| insert(any(id.into(), 1)));

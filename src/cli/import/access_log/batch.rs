@@ -15,16 +15,16 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::events::import::{Prepared, Times, fault},
+    domains::{
+        events::import::{Prepared, Times, fault},
+        times::{MINUTE, SECOND},
+    },
     graphql::input::page,
 };
 
 /// A batch ends after the line that reaches a multiple of this many bytes, so that every import of a log has the same
 /// batches.
 const BYTES: i64 = 1 << 20;
-/// Length of a second and of a minute in milliseconds.
-const SECOND: i64 = 1_000;
-const MINUTE: i64 = 60_000;
 /// Maximum length of the text of a skipped line in a report, in bytes.
 const SHOWN: usize = 2_000;
 

@@ -11,13 +11,11 @@
 
 use std::borrow::Cow;
 
+use jiff::fmt::strtime;
 use memchr::{memchr, memchr2, memmem};
 
 use super::super::faults::Fault;
-use crate::domains::events::{
-    calendar::{DAY, SECOND, days_of, length},
-    import::Event,
-};
+use crate::domains::events::import::Event;
 
 /// A parsed line. `-` is `None`.
 #[derive(Debug, PartialEq, Eq)]
@@ -195,66 +193,10 @@ fn digits(word: &[u8]) -> Option<i64> {
     })
 }
 
-/// A time such as `10/Oct/2000:13:55:36 -0700`, in milliseconds since 1970.
+/// A time such as `10/Oct/2000:13:55:36 -0700`, in milliseconds since 1970. A leap second is the last one of its minute.
 fn time(text: &[u8]) -> Option<i64> {
-    let [
-        d1,
-        d2,
-        b'/',
-        m1,
-        m2,
-        m3,
-        b'/',
-        y1,
-        y2,
-        y3,
-        y4,
-        b':',
-        h1,
-        h2,
-        b':',
-        n1,
-        n2,
-        b':',
-        s1,
-        s2,
-        b' ',
-        sign,
-        z1,
-        z2,
-        z3,
-        z4,
-    ] = *text
-    else {
-        return None;
-    };
-    let month = match &[m1, m2, m3] {
-        b"Jan" => 1,
-        b"Feb" => 2,
-        b"Mar" => 3,
-        b"Apr" => 4,
-        b"May" => 5,
-        b"Jun" => 6,
-        b"Jul" => 7,
-        b"Aug" => 8,
-        b"Sep" => 9,
-        b"Oct" => 10,
-        b"Nov" => 11,
-        b"Dec" => 12,
-        _ => return None,
-    };
-    let (year, day) = (digits(&[y1, y2, y3, y4])?, digits(&[d1, d2])?);
-    let (hour, minute, second) = (digits(&[h1, h2])?, digits(&[n1, n2])?, digits(&[s1, s2])?);
-    let zone = (digits(&[z1, z2])? * 60 + digits(&[z3, z4])?) * 60 * SECOND;
-    // A leap second is the last one of its minute.
-    let second = if second == 60 { 59 } else { second };
-    let fits = (1..=length(year, month)).contains(&day) && hour < 24 && minute < 60 && second < 60;
-    let local = days_of(year, month, day) * DAY + ((hour * 60 + minute) * 60 + second) * SECOND;
-    match sign {
-        b'+' if fits => Some(local - zone),
-        b'-' if fits => Some(local + zone),
-        _ => None,
-    }
+    let time = strtime::parse("%d/%b/%Y:%H:%M:%S %z", text).ok()?;
+    Some(time.to_timestamp().ok()?.as_millisecond())
 }
 
 /// The text of a field; `None` if it is missing.

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     super::super::{
-        failure::Failure,
+        failure::{Failure, failed},
         private_files,
         progress::{self, Lines},
         terminal,
@@ -48,7 +48,7 @@ impl Report {
     ) -> Result<Self, Failure> {
         let open = |path: &Path| {
             let file = private_files::open(path, true);
-            let file = file.map_err(|fault| cannot_write(path, &fault))?;
+            let file = file.map_err(|fault| failed("write", path, &fault))?;
             Ok::<_, Failure>((path.to_owned(), BufWriter::new(file)))
         };
         let errors = errors.map(open).transpose()?;
@@ -87,7 +87,7 @@ impl Report {
             self.note(name, line)?;
         }
         if let Some((path, file)) = &mut self.errors {
-            file.flush().map_err(|fault| cannot_write(path, &fault))?;
+            file.flush().map_err(|fault| failed("write", path, &fault))?;
         }
         self.bar.set_position(bytes);
         let seconds = self.since.elapsed().as_secs().max(1);
@@ -108,7 +108,7 @@ impl Report {
         if let Some((path, file)) = &mut self.errors {
             let (field, reason) = (&fault.field, &fault.reason);
             let entry = json!({ "file": name, "line": number, "field": field, "reason": reason, "text": text });
-            return writeln!(file, "{entry}").map_err(|fault| cannot_write(path, &fault));
+            return writeln!(file, "{entry}").map_err(|fault| failed("write", path, &fault));
         }
         if self.skipped <= MAX_SHOWN {
             self.bar.suspend(|| terminal::remark(format_args!("{name}, line {number}: {fault}")));
@@ -162,10 +162,6 @@ fn progress(bytes: u64, total: Option<u64>, [lines, seconds]: [u64; 2], left: Du
         }
         None => format!("{read}, {lines} lines, {rate} lines/s"),
     }
-}
-
-fn cannot_write(path: &Path, fault: &std::io::Error) -> Failure {
-    Failure::trouble(format!("can't write {}: {fault}", path.display()))
 }
 
 /// A progress bar of the bytes read from the files, for a terminal.

@@ -72,6 +72,12 @@ document! {
         pub marks_at?: DateTime,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "campaigns" {
+        plain("advertiser", "advertiser at _id", "the campaigns of an advertiser"),
+        of_field("due", "due", "the sweep of campaigns whose zones are behind"),
+        of_field("live", "liveUntil", "the sweep of campaigns that end"),
+        of_field("rated", "ratedAt", "the sweep of expected incomes"),
+        of_field("marks", "marksAt", "the removal of marks of clicks"),
     }
 
     /// What decides whether a campaign can be charged. The rest of it can be large.
@@ -92,7 +98,7 @@ document! {
         pub(in super::super) today: Day,
         /// Version of the document's shape.
         pub(in super::super) v: Version<1>,
-    } in CampaignDocument;
+    } in CampaignDocument: ["_id", "state", "startsAt", "endsAt", "budget", "total", "today", "v"];
 
     /// The budget of a campaign.
     pub struct Budget {
@@ -206,12 +212,6 @@ impl Counts {
     }
 }
 
-impl ChargedCampaign {
-    /// The fields to read.
-    pub(in super::super) const FIELDS: &'static [&'static str] =
-        &["_id", "state", "startsAt", "endsAt", "budget", "total", "today", "v"];
-}
-
 impl CampaignDocument {
     /// What an impression costs.
     pub(in super::super) fn impression_cost(&self) -> i64 {
@@ -242,15 +242,4 @@ impl CampaignDocument {
         };
         (1..).zip(&self.units).map(ad).collect()
     }
-}
-
-impl Stored for CampaignDocument {
-    const COLLECTION: &'static str = "campaigns";
-    const INDEXES: &'static [Index] = &[
-        Index::plain("advertiser", "advertiser at _id", "the campaigns of an advertiser"),
-        Index::of_field("due", "due", "the sweep of campaigns whose zones are behind"),
-        Index::of_field("live", "liveUntil", "the sweep of campaigns that end"),
-        Index::of_field("rated", "ratedAt", "the sweep of expected incomes"),
-        Index::of_field("marks", "marksAt", "the removal of marks of clicks"),
-    ];
 }

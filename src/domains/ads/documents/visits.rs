@@ -25,6 +25,8 @@ document! {
         pub kept_until: DateTime,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "adProfiles" of Activity {
+        plain("kept", "keptUntil", "the removal of profiles that no cap needs"),
     }
 
     /// An impression of an ad with a frequency cap.
@@ -67,6 +69,9 @@ document! {
         pub cost?: i64,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "adClicks" {
+        of_field("due", "due", "the sweep of clicks that aren't counted"),
+        plain("expired", "expiresAt", "the removal of clicks whose tokens have expired"),
     }
 }
 
@@ -91,13 +96,6 @@ impl EventKind {
             Self::View => format!("{impression}:view"),
         }
     }
-}
-
-impl Stored for ProfileDocument {
-    const COLLECTION: &'static str = "adProfiles";
-    const GROUP: Group = Group::Activity;
-    const INDEXES: &'static [Index] =
-        &[Index::plain("kept", "keptUntil", "the removal of profiles that no cap needs")];
 }
 
 /// A stored profile as a lazy document, for the choice of ads.
@@ -130,12 +128,4 @@ view! {
         "campaignUntil" => pub campaign_until: DateTime,
         "unitUntil" => pub unit_until: DateTime,
     }
-}
-
-impl Stored for EventDocument {
-    const COLLECTION: &'static str = "adClicks";
-    const INDEXES: &'static [Index] = &[
-        Index::of_field("due", "due", "the sweep of clicks that aren't counted"),
-        Index::plain("expired", "expiresAt", "the removal of clicks whose tokens have expired"),
-    ];
 }

@@ -26,6 +26,8 @@ document! {
         pub at: DateTime,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "adZones" {
+        plain("publisher", "publisher _id", "the zones of a publisher"),
     }
 
     /// A copy of an ad unit of a campaign.
@@ -72,7 +74,7 @@ document! {
     pub(in super::super) struct ZoneHead {
         pub(in super::super) id as "_id": String,
         pub(in super::super) revision: i64,
-    }
+    } in ZoneDocument: ["_id", "revision"];
 }
 
 /// The `_id` of a zone. Neither name contains `~` or `:`.
@@ -85,20 +87,4 @@ impl ZoneAd {
     pub(in super::super) fn has_cap(&self) -> bool {
         self.campaign_cap.is_some() || self.unit_cap.is_some()
     }
-}
-
-impl ZoneHead {
-    /// The fields to read.
-    pub(in super::super) const FIELDS: &'static [&'static str] = &["_id", "revision"];
-}
-
-impl Stored for ZoneDocument {
-    const COLLECTION: &'static str = "adZones";
-    const INDEXES: &'static [Index] =
-        &[Index::plain("publisher", "publisher _id", "the zones of a publisher")];
-}
-
-impl Stored for ZoneHead {
-    const COLLECTION: &'static str = ZoneDocument::COLLECTION;
-    const UPGRADES: &'static [crate::mongo::migrations::Upgrade] = ZoneDocument::UPGRADES;
 }

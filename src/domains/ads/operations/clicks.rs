@@ -29,10 +29,7 @@ use crate::{
 const VIEW: Duration = Duration::from_secs(3_600);
 
 /// Counts a click. A repeat counts nothing.
-pub async fn record_click(
-    cx: Cx<'_>,
-    input: RecordClickInput,
-) -> Result<RecordedClick, Stop<RecordClickResult>> {
+pub async fn record_click(cx: Cx<'_>, input: RecordClickInput) -> Answer<RecordClickResult> {
     let token = checked(&cx, &input.checked()?.token)?;
     let (campaign, is_repeat) = record(&cx, &token, EventKind::Click).await?;
     let (campaign_id, ad_unit) = named(&token);
@@ -43,7 +40,7 @@ pub async fn record_click(
 pub async fn record_conversion(
     cx: Cx<'_>,
     input: RecordConversionInput,
-) -> Result<RecordedConversion, Stop<RecordConversionResult>> {
+) -> Answer<RecordConversionResult> {
     let token = checked(&cx, &input.checked()?.token)?;
     let (_, is_repeat) = record(&cx, &token, EventKind::Conversion).await?;
     let (campaign_id, ad_unit) = named(&token);
@@ -84,7 +81,7 @@ pub async fn follow_click(app: &App, token: &str, counts: bool) -> Result<Option
     if counts {
         let attempt = app.begin().await?;
         let event = event(&token, EventKind::Click, attempt.now());
-        match events(app).insert(event.clone()).await.decided() {
+        match events(app).insert(&event).await.decided() {
             Ok(Some(())) => {
                 let own = app.clone();
                 app.in_background("counting a click", async move {
@@ -121,7 +118,7 @@ pub async fn show_pixel(app: &App, token: &str, counts: bool) -> Result<bool> {
         due: None,
         ..event(&token, EventKind::View, now)
     };
-    if events(app).insert(view).await.decided()?.is_some() {
+    if events(app).insert(&view).await.decided()?.is_some() {
         let own = app.clone();
         let add = async move {
             campaigns::count_view(&own, &token.campaign).held().await?;
@@ -155,7 +152,7 @@ async fn record(app: &App, token: &Token, kind: EventKind) -> Result<(CampaignDo
     let (attempt, campaign) = app.begin_with::<CampaignDocument>(&token.campaign).await?;
     let campaign = campaign.ok_or_else(|| Error::internal("a campaign vanished"))?;
     let new = event(token, kind, attempt.now());
-    let is_new = events(app).insert(new.clone()).await.decided()?.is_some();
+    let is_new = events(app).insert(&new).await.decided()?.is_some();
     let stored = if is_new { Some(new) } else { events(app).get_settled(&new.id).await? };
     // An earlier call may have been cut.
     if let Some(due) = stored.filter(|stored| stored.due.is_some()) {

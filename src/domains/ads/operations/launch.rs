@@ -22,34 +22,31 @@ use super::{
     rates::expected,
 };
 use crate::{
-    domains::times::floor,
+    domains::times::{DAY, floor},
     graphql::{prelude::*, refusals::CurrencyMismatch},
     join::try_join_all,
     mongo::{Version, batched},
 };
 
 /// Maximum length of a campaign, and maximum time until its start, in milliseconds.
-const LONGEST: i64 = 366 * 86_400_000;
+const LONGEST: i64 = 366 * DAY;
 /// Default length of a campaign, in milliseconds.
 const LENGTH: i64 = 30 * DAY;
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
 
 /// Launches a campaign. Once per idempotency key; a launch that was refused is tried again.
 pub async fn launch_campaign(
     cx: Cx<'_>,
     input: LaunchCampaignInput,
-) -> Result<CampaignDocument, Stop<LaunchCampaignResult>> {
+) -> Answer<LaunchCampaignResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let scope = [subject, "launchCampaign"];
-    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[subject, "launchCampaign"], input);
     let read = || async move { Ok(campaigns(&cx).begin_with(cx.bounds(), &op.id).await?) };
     decide(read, |attempt: Attempt, found: Option<CampaignDocument>| async move {
         let Some(campaign) = found else {
             let zones = usable_zones(cx, input).await?;
             let campaign = new(input, op, subject, zones, attempt.now())?;
             // If it is refused, another call with the same key was faster.
-            campaigns(&cx).insert(campaign).await.decided()?;
+            campaigns(&cx).insert(&campaign).await.decided()?;
             return Ok(Step::Again);
         };
         op.demand_same(&campaign.input)?;
@@ -200,10 +197,7 @@ fn cap(input: &FrequencyCapInput) -> Cap {
 }
 
 /// Takes a campaign out of its zones. A repeat returns it.
-pub async fn pause_campaign(
-    cx: Cx<'_>,
-    input: PauseCampaignInput,
-) -> Result<CampaignDocument, Stop<PauseCampaignResult>> {
+pub async fn pause_campaign(cx: Cx<'_>, input: PauseCampaignInput) -> Answer<PauseCampaignResult> {
     let input = &input.checked()?;
     let read = || begin(cx, &input.campaign_id);
     decide(read, |attempt: Attempt, campaign: CampaignDocument| async move {
@@ -237,7 +231,7 @@ pub async fn pause_campaign(
 pub async fn resume_campaign(
     cx: Cx<'_>,
     input: ResumeCampaignInput,
-) -> Result<CampaignDocument, Stop<ResumeCampaignResult>> {
+) -> Answer<ResumeCampaignResult> {
     let input = &input.checked()?;
     let read = || begin(cx, &input.campaign_id);
     decide(read, |attempt: Attempt, campaign: CampaignDocument| async move {

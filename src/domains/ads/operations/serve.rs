@@ -84,7 +84,7 @@ impl Visitor {
             let now = app.begin().await?.now();
             let new = profiles::with_first(&self.id, impression, ad, now);
             // It is refused if another call was faster.
-            if profiles::profiles(app).insert(new).await.decided()?.is_some() {
+            if profiles::profiles(app).insert(&new).await.decided()?.is_some() {
                 return Ok(true);
             }
         }
@@ -96,10 +96,7 @@ impl Visitor {
 ///
 /// # Errors
 /// `Uncounted` if no ad can be served, and some may have been charged.
-pub async fn serve_ads(
-    cx: Cx<'_>,
-    input: ServeAdsInput,
-) -> Result<ServedAds, Stop<ServeAdsResult>> {
+pub async fn serve_ads(cx: Cx<'_>, input: ServeAdsInput) -> Answer<ServeAdsResult> {
     let input = input.checked()?.into_inner();
     let key = zone_key(&input.site, &input.zone);
     let read = async {

@@ -23,10 +23,7 @@ use crate::{
 const KEPT: usize = 20_000;
 
 /// Creates a zone. A repeat returns it.
-pub async fn create_ad_zone(
-    cx: Cx<'_>,
-    input: CreateAdZoneInput,
-) -> Result<ZoneDocument, Stop<CreateAdZoneResult>> {
+pub async fn create_ad_zone(cx: Cx<'_>, input: CreateAdZoneInput) -> Answer<CreateAdZoneResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?.into_inner());
     let CreateAdZoneInput { site, name, currency } = input;
     let zone = ZoneDocument {

@@ -39,7 +39,7 @@ fn charge_rules(needed: i64) -> [(Condition, NotCharged); 5] {
 /// Reads what decides whether a campaign can be charged, as the fields that [`not_charged`] takes.
 pub(in super::super) async fn find_charged(app: &App, id: &str) -> Result<Option<Document>> {
     let parts: Collection<ChargedCampaign> = app.collection();
-    Ok(parts.get_part(id, ChargedCampaign::FIELDS).await?.as_ref().map(stored_fields))
+    Ok(parts.get(id).await?.as_ref().map(stored_fields))
 }
 
 /// Why an impression would not be charged, by the fields of the campaign when the server's clock showed `now`.

@@ -10,7 +10,7 @@ pub(in super::super) fn zones(app: &App) -> Collection<ZoneDocument> {
 /// The number of changes of a zone.
 pub(in super::super) async fn revision(app: &App, id: &str) -> Result<Option<i64>> {
     let heads: Collection<ZoneHead> = app.collection();
-    Ok(heads.get_part(id, ZoneHead::FIELDS).await?.map(|head| head.revision))
+    Ok(heads.get(id).await?.map(|head| head.revision))
 }
 
 /// The places of a zone.

@@ -18,7 +18,7 @@ use super::{
     operations,
 };
 use crate::{
-    app::rfc3339,
+    domains::times::{DAY, day_of},
     graphql::{prelude::*, scalars::DateTime},
 };
 
@@ -242,13 +242,9 @@ pub struct CampaignDay {
     pub counts: AdCounts,
 }
 
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
-
 /// The date of the day that ends at this time.
 pub(super) fn date_of(until: bson::DateTime) -> Option<Date> {
-    let midnight = bson::DateTime::from_millis(until.timestamp_millis() - DAY);
-    Date::parse_date(rfc3339(midnight).get(.."2026-11-26".len())?)
+    Date::parse_date(&day_of(until.timestamp_millis() - DAY))
 }
 
 /// Why a candidate was served, or wasn't.

@@ -30,7 +30,7 @@ document! {
         pub(crate) id as "_id": ObjectId,
         #[serde(default)]
         pub(crate) metadata: Option<BlobEnd>,
-    } in BlobDocument;
+    } in BlobDocument: ["metadata.removeAfter"];
 
     /// When a blob is removed.
     pub(crate) struct BlobEnd {

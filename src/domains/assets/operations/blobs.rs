@@ -44,7 +44,7 @@ pub(super) async fn insert(app: &App, file: &FileFacts, of: Option<(ObjectId, i6
             v: Version,
         },
     };
-    let inserted = store::blobs(app).insert(document).await.decided()?;
+    let inserted = store::blobs(app).insert(&document).await.decided()?;
     inserted.ok_or_else(|| Error::internal("a blob's id was taken"))
 }
 

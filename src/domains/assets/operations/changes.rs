@@ -9,14 +9,13 @@ use super::{
             EditAssetResult, TagAssetInput, TagAssetResult, UntagAssetInput, UntagAssetResult,
         },
     },
-    Changed,
     blobs::discard,
     find_visible, not_found,
 };
 use crate::graphql::{input::TAGS, prelude::*};
 
 /// Edits an asset in the version that the caller read.
-pub async fn edit_asset(cx: Cx<'_>, input: EditAssetInput) -> Changed<EditAssetResult> {
+pub async fn edit_asset(cx: Cx<'_>, input: EditAssetInput) -> Answer<EditAssetResult> {
     let input = input.checked()?;
     if let Some(edited) = store::edit(&cx, &input).then_read().await? {
         return Ok(edited);
@@ -29,7 +28,7 @@ pub async fn edit_asset(cx: Cx<'_>, input: EditAssetInput) -> Changed<EditAssetR
 }
 
 /// Adds tags; existing ones stay.
-pub async fn tag_asset(cx: Cx<'_>, input: TagAssetInput) -> Changed<TagAssetResult> {
+pub async fn tag_asset(cx: Cx<'_>, input: TagAssetInput) -> Answer<TagAssetResult> {
     let TagAssetInput { asset_id, tags } = input.checked()?.into_inner();
     let tagged = store::change_tags(&cx, &asset_id, &tags, &[]).then_read().await?;
     if let Some(tagged) = tagged {
@@ -40,7 +39,7 @@ pub async fn tag_asset(cx: Cx<'_>, input: TagAssetInput) -> Changed<TagAssetResu
 }
 
 /// Removes tags; missing ones are ignored.
-pub async fn untag_asset(cx: Cx<'_>, input: UntagAssetInput) -> Changed<UntagAssetResult> {
+pub async fn untag_asset(cx: Cx<'_>, input: UntagAssetInput) -> Answer<UntagAssetResult> {
     let UntagAssetInput { asset_id, tags } = input.checked()?.into_inner();
     let untagged = store::change_tags(&cx, &asset_id, &[], &tags).then_read().await?;
     untagged.ok_or_else(|| not_found(&asset_id).into())
@@ -51,10 +50,7 @@ fn too_many(field: &str, most: usize) -> InvalidInput {
 }
 
 /// Deletes an asset. Downloads that have begun continue to their end.
-pub async fn delete_asset(
-    cx: Cx<'_>,
-    input: DeleteAssetInput,
-) -> Result<DeletedAsset, Stop<DeleteAssetResult>> {
+pub async fn delete_asset(cx: Cx<'_>, input: DeleteAssetInput) -> Answer<DeleteAssetResult> {
     let DeleteAssetInput { asset_id: id, version } = input.checked()?.into_inner();
     let version = version.as_ref().map(|version| version.as_str());
     if let Some(gone) = store::mark_deleting(&cx, &id, version).after().await? {

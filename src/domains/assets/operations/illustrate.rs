@@ -7,10 +7,7 @@ use crate::{
 };
 
 /// Replaces all images of a product, person or category. A repeat changes nothing.
-pub async fn set_images(
-    cx: Cx<'_>,
-    input: SetImagesInput,
-) -> Result<ShownImages, Stop<SetImagesResult>> {
+pub async fn set_images(cx: Cx<'_>, input: SetImagesInput) -> Answer<SetImagesResult> {
     let SetImagesInput { subject_id, images } = input.checked()?.into_inner();
     let missing = || NotFound::given("product, person or category", &subject_id);
     let (of, key) = Illustrated::of(cx.config(), &subject_id).ok_or_else(missing)?;

@@ -32,7 +32,7 @@ pub async fn put(
     if !expected.is(found.as_ref()) {
         return Err(Conflict::because(UNEXPECTED, None).into());
     }
-    let op = cx.op(&[], None, &slug);
+    let op = cx.ids().op(&[], None, &slug);
     let is_new = found.is_none();
     let put = if let Some(asset) = found {
         replace(cx, &asset.id, &expected, &op, false, incoming).await

@@ -169,7 +169,7 @@ pub async fn picture(
     if let Some(reached) = cx.reached() {
         let found = match ahead.and_then(|Pictures(parts)| parts.get(id)) {
             Some(found) => found?,
-            None => store::find_picture(&cx, id).await?,
+            None => store::pictures(&cx).get(id).await?,
         };
         let is_later = |found: &StoredPicture| found.get().published_at > reached;
         if !found.as_ref().is_some_and(is_later) {

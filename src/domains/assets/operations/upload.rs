@@ -32,10 +32,9 @@ pub async fn upload_asset(
     cx: Cx<'_>,
     input: UploadAssetInput,
     incoming: Incoming,
-) -> Changed<UploadAssetResult> {
+) -> Answer<UploadAssetResult> {
     let input = input.checked()?;
-    let scope = [cx.requester.subject()?, "uploadAsset"];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[cx.requester.subject()?, "uploadAsset"], &input);
     if input.idempotency_key.is_some() {
         // If the first call was applied, a repeat returns its result, whatever became of the parent.
         let found = store::assets(&cx).get_settled(&op.id).await?;
@@ -52,10 +51,9 @@ pub async fn replace_asset(
     cx: Cx<'_>,
     input: ReplaceAssetInput,
     incoming: Incoming,
-) -> Changed<ReplaceAssetResult> {
+) -> Answer<ReplaceAssetResult> {
     let input = input.checked()?;
-    let scope = [cx.requester.subject()?, "replaceAsset"];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[cx.requester.subject()?, "replaceAsset"], &input);
     let expected = input.version.clone().map_or(Expected::Any, |read| Expected::Version(read.0));
     replace(cx, &input.asset_id, &expected, &op, input.idempotency_key.is_some(), incoming).await
 }
@@ -184,7 +182,7 @@ async fn reserve<U: Refusals + From<AlreadyExists>>(
 ) -> Changed<U> {
     let (parent, slug) = (asset.metadata.parent_id.as_deref(), &asset.metadata.slug);
     for _ in 0..TRIES {
-        if store::assets(app).insert(asset.clone()).await.decided()?.is_some() {
+        if store::assets(app).insert(&asset).await.decided()?.is_some() {
             return Ok(asset);
         }
         let holder = match store::assets(app).get_settled(&asset.id).await? {

@@ -31,18 +31,10 @@ pub(super) fn pictures(app: &App) -> Collection<StoredPicture> {
     app.collection()
 }
 
-/// Reads what an image needs of an asset. MongoDB has a short path for such fields: none is within another one.
-pub(super) async fn find_picture(app: &App, id: &str) -> Result<Option<StoredPicture>> {
-    pictures(app).get_part(id, PICTURE).await
-}
-
-/// Reads the same of many assets.
+/// Reads what images need of many assets.
 pub(super) async fn find_pictures(app: &App, ids: Vec<&str>) -> Result<Parts<StoredPicture>> {
-    pictures(app).get_parts(ids, PICTURE).await
+    pictures(app).get_parts(ids, StoredPicture::ONLY).await
 }
-
-/// The fields of [`PictureView`](super::view::PictureView).
-const PICTURE: &[&str] = &["_id", "metadata", "file", "publishedAt", "deleting", "v"];
 
 /// The collection of the content that contains assets.
 pub(super) fn parents(app: &App) -> Collection<ParentDocument> {

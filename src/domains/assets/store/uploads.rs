@@ -235,8 +235,7 @@ pub(crate) async fn list_blobs(
     limit: i64,
 ) -> Result<Vec<BlobHead>> {
     let filter = doc! { "_id": { "$gt": ids.start, "$lt": ids.end } };
-    let projection = Some(doc! { "metadata.removeAfter": 1 });
-    let list = List { filter, sort: doc! { "_id": 1 }, limit, projection, ..List::default() };
+    let list = List { filter, sort: doc! { "_id": 1 }, limit, ..List::default() };
     app.collection().list(list).await
 }
 

@@ -12,17 +12,14 @@ use crate::graphql::prelude::*;
 const TOO_MANY: &str = "too many changes of these addresses";
 
 /// Saves an address of the caller under a label, or replaces the one with this label.
-pub async fn save_address(
-    cx: Cx<'_>,
-    input: SaveAddressInput,
-) -> Result<AddressBookDocument, Stop<SaveAddressResult>> {
+pub async fn save_address(cx: Cx<'_>, input: SaveAddressInput) -> Answer<SaveAddressResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let op = &cx.op(&[subject, "saveAddress"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[subject, "saveAddress"], input);
     let read = || async { Ok(cx.begin_with::<AddressBookDocument>(subject).await?) };
     decide(read, |attempt: Attempt, book: Option<AddressBookDocument>| async move {
         let Some(book) = book else {
             // Another call of the caller may be faster.
-            books(&cx).insert(AddressBookDocument::empty(subject)).await.decided()?;
+            books(&cx).insert(&AddressBookDocument::empty(subject)).await.decided()?;
             return Ok(Step::Again);
         };
         if op.is_committed(&book.ops)? {
@@ -42,12 +39,9 @@ pub async fn save_address(
 }
 
 /// Removes an address of the caller.
-pub async fn remove_address(
-    cx: Cx<'_>,
-    input: RemoveAddressInput,
-) -> Result<AddressBookDocument, Stop<RemoveAddressResult>> {
+pub async fn remove_address(cx: Cx<'_>, input: RemoveAddressInput) -> Answer<RemoveAddressResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let op = &cx.op(&[subject, "removeAddress"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[subject, "removeAddress"], input);
     let missing = || NotFound::new("address", input.label.as_str());
     let read = || async {
         let (attempt, book) = cx.begin_with::<AddressBookDocument>(subject).await?;

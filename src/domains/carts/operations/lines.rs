@@ -20,17 +20,14 @@
 
 use std::sync::Arc;
 
-use super::{
-    super::{
-        MAX_LINES, MAX_QUANTITY, MAX_UNIT_PRICE,
-        documents::{CartDocument, CartLine, CartPolicy, CartState},
-        store::{self, carts},
-        types::{
-            AddCartLineInput, AddCartLineResult, CartNotActive, RemoveCartLineInput,
-            RemoveCartLineResult, SetCartLineQuantityInput, SetCartLineQuantityResult,
-        },
+use super::super::{
+    MAX_LINES, MAX_QUANTITY, MAX_UNIT_PRICE,
+    documents::{CartDocument, CartLine, CartPolicy, CartState},
+    store::{self, carts},
+    types::{
+        AddCartLineInput, AddCartLineResult, CartNotActive, RemoveCartLineInput,
+        RemoveCartLineResult, SetCartLineQuantityInput, SetCartLineQuantityResult,
     },
-    Changed,
 };
 use crate::{
     domains::{
@@ -46,7 +43,7 @@ use crate::{
 };
 
 /// Adds pieces of a product to the cart.
-pub async fn add_cart_line(cx: Cx<'_>, input: AddCartLineInput) -> Changed<AddCartLineResult> {
+pub async fn add_cart_line(cx: Cx<'_>, input: AddCartLineInput) -> Answer<AddCartLineResult> {
     let input = &input.checked()?;
     let op = &addition(cx, input);
     change(cx, &input.cart_id, op, |call| async move {
@@ -60,7 +57,7 @@ pub async fn add_cart_line(cx: Cx<'_>, input: AddCartLineInput) -> Changed<AddCa
 pub async fn set_cart_line_quantity(
     cx: Cx<'_>,
     input: SetCartLineQuantityInput,
-) -> Changed<SetCartLineQuantityResult> {
+) -> Answer<SetCartLineQuantityResult> {
     let input = &input.checked()?;
     let op = &setting(cx, input);
     change(cx, &input.cart_id, op, |call| async move {
@@ -74,9 +71,9 @@ pub async fn set_cart_line_quantity(
 pub async fn remove_cart_line(
     cx: Cx<'_>,
     input: RemoveCartLineInput,
-) -> Changed<RemoveCartLineResult> {
+) -> Answer<RemoveCartLineResult> {
     let input = &input.checked()?;
-    let op = &cx.op(&[&input.cart_id, "removeCartLine"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[&input.cart_id, "removeCartLine"], input);
     change(cx, &input.cart_id, op, |call| async move {
         let line = call.line(&input.sku)?;
         Ok(call.commit(call.with_quantity(line, 0, 0)).await?)
@@ -86,13 +83,12 @@ pub async fn remove_cart_line(
 
 /// The op of an addition.
 pub(super) fn addition(cx: Cx<'_>, input: &Checked<AddCartLineInput>) -> Op {
-    cx.op(&[&input.cart_id, "addCartLine"], input.idempotency_key.as_ref(), &**input)
+    cx.op(&[&input.cart_id, "addCartLine"], input)
 }
 
 /// The op of a change of a quantity.
 pub(super) fn setting(cx: Cx<'_>, input: &Checked<SetCartLineQuantityInput>) -> Op {
-    let scope = [&input.cart_id, "setCartLineQuantity"];
-    cx.op(&scope, input.idempotency_key.as_ref(), &**input)
+    cx.op(&[&input.cart_id, "setCartLineQuantity"], input)
 }
 
 /// Changes an active cart once per op. `step` is tried until its change is committed.
@@ -101,7 +97,7 @@ pub(in super::super) async fn change<'a, U, S>(
     id: &str,
     op: &'a Op,
     step: impl Fn(Call<'a>) -> S,
-) -> Changed<U>
+) -> Result<CartDocument, Stop<U>>
 where
     S: Future<Output = Result<Step<CartDocument>, Stop<U>>>,
     U: From<NotFound> + From<CartNotActive> + From<Conflict>,

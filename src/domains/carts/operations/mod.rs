@@ -35,11 +35,8 @@ use crate::{
     mongo::Version,
 };
 
-/// What a mutation of a cart returns.
-pub(super) type Changed<U> = Result<CartDocument, Stop<U>>;
-
 /// Opens an empty cart.
-pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Changed<OpenCartResult> {
+pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Answer<OpenCartResult> {
     let input = input.checked()?;
     let make = |id, owner, now| CartDocument {
         id,
@@ -64,7 +61,7 @@ pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Changed<OpenCartResu
 }
 
 /// Cancels the cart and returns the stock that it holds.
-pub async fn cancel_cart(cx: Cx<'_>, input: CancelCartInput) -> Changed<CancelCartResult> {
+pub async fn cancel_cart(cx: Cx<'_>, input: CancelCartInput) -> Answer<CancelCartResult> {
     baskets::cancel(cx, &input.checked()?.cart_id).await
 }
 
@@ -81,7 +78,7 @@ pub async fn my_cart(cx: Cx<'_>) -> Result<Option<CartDocument>> {
 
 /// Makes the caller the owner of an active cart without one. A repeat is safe without an idempotency key: a
 /// cart that already belongs to the caller is returned as it is.
-pub async fn claim_cart(cx: Cx<'_>, input: ClaimCartInput) -> Changed<ClaimCartResult> {
+pub async fn claim_cart(cx: Cx<'_>, input: ClaimCartInput) -> Answer<ClaimCartResult> {
     let (owner, input) = (cx.requester.subject()?, input.checked()?);
     let id = &input.cart_id;
     let read = || async { Ok(cx.begin_with(id).await?) };

@@ -8,7 +8,6 @@ use super::{
         store,
         types::{AcceptPricesInput, AcceptPricesResult},
     },
-    Changed,
     lines::change,
 };
 use crate::{
@@ -57,9 +56,9 @@ pub async fn changed_prices(app: &App, cart: &CartDocument) -> Result<Vec<Change
 }
 
 /// Takes over the present prices of all lines.
-pub async fn accept_prices(cx: Cx<'_>, input: AcceptPricesInput) -> Changed<AcceptPricesResult> {
+pub async fn accept_prices(cx: Cx<'_>, input: AcceptPricesInput) -> Answer<AcceptPricesResult> {
     let input = &input.checked()?;
-    let op = &cx.op(&[&input.cart_id, "acceptPrices"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[&input.cart_id, "acceptPrices"], input);
     change(cx, &input.cart_id, op, |call| async move {
         let changed = changed_prices(&cx, &call.cart).await?;
         if changed.iter().any(|line| line.price_now > MAX_UNIT_PRICE) {

@@ -88,7 +88,7 @@ impl LineChange {
 }
 
 /// The result of one change: the cart directly after it.
-type Verdict = Result<CartDocument, Stop<AddCartLineResult>>;
+type Verdict = Answer<AddCartLineResult>;
 
 /// Makes changes that [may join](LineChange::may_join) each other. Returns their results in the same order, or `None` if
 /// they have to be made one after the other. Without `shows_time` the time of the last change in the results isn't needed.
@@ -106,9 +106,9 @@ pub async fn change_lines(
         let missing = |_: &LineChange| Err(NotFound::of(NodeKind::CART, id).into());
         Ok(Step::Done(Some(changes.iter().map(missing).collect())))
     });
-    verdicts
-        .await
-        .unwrap_or_else(|error| Some(changes.iter().map(|_| Err(same(&error).into())).collect()))
+    verdicts.await.unwrap_or_else(|error| {
+        Some(changes.iter().map(|_| Err(error.for_another().into())).collect())
+    })
 }
 
 /// What [`LineChange::prepare`] returns.
@@ -160,10 +160,10 @@ async fn change_all(
     let mut now = CartDocument::clone(cart);
     let verdicts = prepared.into_iter().map(|prepared| {
         if let (true, Err(error)) = (is_returning(&prepared), &returned) {
-            return Err(same(error).into());
+            return Err(error.for_another().into());
         }
         if let Some(ready) = prepared? {
-            let after = committed.as_ref().map_err(same)?;
+            let after = committed.as_ref().map_err(Error::for_another)?;
             now.modified_at = after.as_ref().map_or(now.modified_at, |after| after.modified_at);
             now.put_line(ready.line);
         }
@@ -228,14 +228,4 @@ async fn abort(cx: Cx<'_>, cart: &str, ready: &[(&Op, &Ready)]) -> Result<()> {
         Ok::<_, Error>(())
     });
     batched(join_all(undo)).await.into_iter().collect()
-}
-
-/// The same error, for another change of the row.
-fn same(error: &Error) -> Error {
-    match error {
-        Error::Internal(source) => Error::internal(source.to_string()),
-        Error::NewerVersion(source) => Error::NewerVersion(source.to_string().into()),
-        Error::RateLimited(reason) => Error::RateLimited(reason.clone()),
-        error => Error::unavailable(error.to_string()),
-    }
 }

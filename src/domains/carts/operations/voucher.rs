@@ -6,15 +6,14 @@ use super::{
         types::{ApplyVoucherInput, ApplyVoucherResult, RemoveVoucherInput, RemoveVoucherResult},
         vouchers,
     },
-    Changed,
     lines::change,
 };
 use crate::graphql::prelude::*;
 
 /// Applies a voucher. It replaces the one that the cart has.
-pub async fn apply_voucher(cx: Cx<'_>, input: ApplyVoucherInput) -> Changed<ApplyVoucherResult> {
+pub async fn apply_voucher(cx: Cx<'_>, input: ApplyVoucherInput) -> Answer<ApplyVoucherResult> {
     let input = &input.checked()?;
-    let op = &cx.op(&[&input.cart_id, "applyVoucher"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[&input.cart_id, "applyVoucher"], input);
     change(cx, &input.cart_id, op, |call| async move {
         let cart = &call.cart;
         let customer = cart.owner.as_deref().or(cx.requester.subject.as_deref());
@@ -26,9 +25,9 @@ pub async fn apply_voucher(cx: Cx<'_>, input: ApplyVoucherInput) -> Changed<Appl
 }
 
 /// Removes the voucher.
-pub async fn remove_voucher(cx: Cx<'_>, input: RemoveVoucherInput) -> Changed<RemoveVoucherResult> {
+pub async fn remove_voucher(cx: Cx<'_>, input: RemoveVoucherInput) -> Answer<RemoveVoucherResult> {
     let input = &input.checked()?;
-    let op = &cx.op(&[&input.cart_id, "removeVoucher"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[&input.cart_id, "removeVoucher"], input);
     change(cx, &input.cart_id, op, |call| async move {
         Ok(call.commit_change(store::set_voucher(&call.cart, None)).await?)
     })

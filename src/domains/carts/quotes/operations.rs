@@ -10,7 +10,7 @@ use mongodb::bson::DateTime;
 use super::{
     super::{
         documents::{Address, CartDocument, CartState, total},
-        operations::{Changed, cart, change},
+        operations::{cart, change},
         store,
     },
     MAX_AMOUNT,
@@ -85,10 +85,9 @@ fn too_much() -> InvalidInput {
 pub async fn set_shipping_method(
     cx: Cx<'_>,
     input: SetShippingMethodInput,
-) -> Changed<SetShippingMethodResult> {
+) -> Answer<SetShippingMethodResult> {
     let input = &input.checked()?;
-    let scope = [&input.cart_id, "setShippingMethod"];
-    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[&input.cart_id, "setShippingMethod"], input);
     change(cx, &input.cart_id, op, |call| async move {
         let cart = &call.cart;
         let city = needed(&cx, input.city.as_deref())?;
@@ -127,10 +126,9 @@ pub async fn set_shipping_method(
 pub async fn remove_shipping_method(
     cx: Cx<'_>,
     input: RemoveShippingMethodInput,
-) -> Changed<RemoveShippingMethodResult> {
+) -> Answer<RemoveShippingMethodResult> {
     let input = &input.checked()?;
-    let scope = [&input.cart_id, "removeShippingMethod"];
-    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[&input.cart_id, "removeShippingMethod"], input);
     change(cx, &input.cart_id, op, |call| async move {
         if is_needed(cx.config()) {
             let reason = "needs a shipping method in this shop; choose another one instead";

@@ -20,12 +20,9 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Creates a voucher.
-pub async fn create_voucher(
-    cx: Cx<'_>,
-    input: CreateVoucherInput,
-) -> Result<VoucherDocument, Stop<CreateVoucherResult>> {
+pub async fn create_voucher(cx: Cx<'_>, input: CreateVoucherInput) -> Answer<CreateVoucherResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "createVoucher"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createVoucher"], &input);
     let (percent, amount) = match (input.percent, input.amount) {
         (Some(percent), None) => (Some(i64::from(percent)), None),
         (None, Some(amount)) => (None, Some(amount.0)),
@@ -69,7 +66,7 @@ pub async fn create_voucher(
     };
     // A repeat may come after the time at which the voucher ends.
     let is_over = until.is_some_and(|until| until <= attempt.now());
-    if !is_over && vouchers(&cx).insert(voucher.clone()).await.decided()?.is_some() {
+    if !is_over && vouchers(&cx).insert(&voucher).await.decided()?.is_some() {
         return Ok(voucher);
     }
     match vouchers(&cx).get_settled(&voucher.code).await? {
@@ -81,10 +78,7 @@ pub async fn create_voucher(
 }
 
 /// Ends a voucher: from now on no checkout can reserve it. A repeat is safe without an idempotency key.
-pub async fn end_voucher(
-    cx: Cx<'_>,
-    input: EndVoucherInput,
-) -> Result<VoucherDocument, Stop<EndVoucherResult>> {
+pub async fn end_voucher(cx: Cx<'_>, input: EndVoucherInput) -> Answer<EndVoucherResult> {
     let input = input.checked()?;
     if let Some(ended) = store::end(&cx, &input.code).after().await? {
         return Ok(ended);
@@ -247,7 +241,7 @@ impl VoucherStep<'_> {
                 Verdict::Missing => {
                     // Another call of the customer may be faster.
                     let fresh = VoucherCustomerDocument::fresh(id, Some(limit));
-                    customers.insert(fresh).await.decided()?;
+                    customers.insert(&fresh).await.decided()?;
                 }
             }
         }

@@ -32,12 +32,8 @@ pub(in super::super) async fn sweep(app: &App, sweep: &mut Sweep) {
         // Marks that nothing is done about stay at the front.
         let by = ("marks.at", "marks_at");
         let list = |from, limit| all.list_elements_between(by, from, before, limit);
-        let oldest = |uses: &Uses, from: DateTime| {
-            uses.marks.iter().map(|mark| mark.at).filter(|at| *at >= from).min()
-        };
-        let id = |uses: &Uses| uses.id.clone();
         let settle = |uses: Uses| async move { settle(app, all, &uses, before).await };
-        sweep.each_page(collection, BATCH, list, oldest, id, settle).await;
+        sweep.each_page(collection, BATCH, list, settle).await;
     }
 }
 

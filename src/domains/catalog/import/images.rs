@@ -12,7 +12,6 @@ use crate::{
         declared::{each, valid},
         prelude::*,
         refusals::AnyRefusal,
-        requester::Requester,
     },
     join::try_join_all,
 };

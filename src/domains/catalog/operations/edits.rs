@@ -27,7 +27,7 @@ use crate::{
 /// Creates a product. The SKU is its key: a repeat of the call returns the product.
 pub async fn create_product(cx: Cx<'_>, input: CreateProductInput) -> Changed<CreateProductResult> {
     let input = input.checked()?;
-    let origin = cx.op(&["createProduct"], None, &*input).input;
+    let origin = Op::digest(&*input);
     let attempt = cx.begin().await?;
     let current = current_categories::<CreateProductResult>(&cx, &input.category_ids).await;
     let categories = match current {
@@ -41,7 +41,7 @@ pub async fn create_product(cx: Cx<'_>, input: CreateProductInput) -> Changed<Cr
         }
     };
     let product = new_product(&cx, &attempt, input.into_inner(), categories, origin);
-    if products(&cx).insert(product.clone()).await.decided()?.is_some() {
+    if products(&cx).insert(&product).await.decided()?.is_some() {
         return Ok(finish(&cx, &attempt, product).await?);
     }
     match products(&cx).get_settled(&product.sku).await? {
@@ -96,7 +96,7 @@ fn new_product(
 pub async fn update_product(cx: Cx<'_>, input: UpdateProductInput) -> Changed<UpdateProductResult> {
     let UpdateProductInput { sku, version, content } = input.checked()?.into_inner();
     // The next version is derived from this one and the content, so it identifies a repeat.
-    let digest = cx.op(&["updateProduct"], None, &content).input;
+    let digest = Op::digest(&content);
     let next = cx.ids().derived(&["nonce", &sku, &version, &digest]);
     let content = Content::of(&cx, content);
     let attempt = cx.begin().await?;

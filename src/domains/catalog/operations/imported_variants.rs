@@ -103,7 +103,7 @@ async fn import_variant(
             update::<Fault>(app, sku, &own.version, &options, difference, &image).await?;
         }
         None => {
-            let origin = app.ids().op(&["importVariant"], None, variant).input;
+            let origin = Op::digest(variant);
             let image = image_id.as_ref().map(|image| image.0.clone());
             add::<Fault>(app, sku, options, difference, image, origin).await?;
         }

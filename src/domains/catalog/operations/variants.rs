@@ -23,7 +23,7 @@ use crate::{graphql::prelude::*, mongo::lazy_document::Owned};
 /// Adds a variant to its product. A repeat of the call returns the product.
 pub async fn add_variant(cx: Cx<'_>, input: AddVariantInput) -> Changed<AddVariantResult> {
     let input = input.checked()?;
-    let origin = cx.op(&["addVariant"], None, &*input).input;
+    let origin = Op::digest(&*input);
     let AddVariantInput { sku, options, price_difference, image_id } = input.into_inner();
     let (options, difference) = (stored_options(options), difference(price_difference));
     add(&cx, &sku, options, difference, image_id.map(|image| image.0), origin).await
@@ -88,10 +88,8 @@ where
 {
     // The next version is derived from this one and the content, so it identifies a repeat.
     let content = match image {
-        MaybeUndefined::Undefined => {
-            app.ids().op(&["updateVariant"], None, &(options, difference)).input
-        }
-        image => app.ids().op(&["updateVariant"], None, &(options, difference, image)).input,
+        MaybeUndefined::Undefined => Op::digest(&(options, difference)),
+        image => Op::digest(&(options, difference, image)),
     };
     let next = app.ids().derived(&["variant", sku, version, &content]);
     let attempt = app.begin().await?;

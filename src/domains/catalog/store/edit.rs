@@ -173,14 +173,16 @@ document! {
         pub(crate) images: Vec<ImageRef>,
         /// Set while it is being removed.
         pub(crate) deleted_at?: DateTime,
-    } in ProductDocument;
+    } in ProductDocument: [
+        "incarnation", "slug", "slugs", "pricing", "variants", "images", "deletedAt"
+    ];
 
     /// The contributors of a product.
     pub(crate) struct Credits {
         pub(crate) sku as "_id": String,
         #[serde(default)]
         pub(crate) contributors: Vec<Contributor>,
-    } in ProductDocument;
+    } in ProductDocument: ["contributors"];
 }
 
 /// Those of these products that are there, or are being removed.
@@ -188,9 +190,7 @@ pub(crate) async fn list_present(app: &App, skus: &[&str]) -> Result<Vec<Present
     if skus.is_empty() {
         return Ok(Vec::new());
     }
-    let fields = ["incarnation", "slug", "slugs", "pricing", "variants", "images", "deletedAt"];
-    let fields = fields.into_iter().map(|field| (field.to_owned(), 1.into())).collect();
-    let list = List { hint: Some("_id_"), projection: Some(fields), ..List::of_ids(skus) };
+    let list = List { hint: Some("_id_"), ..List::of_ids(skus) };
     app.collection().list(list).await
 }
 
@@ -199,8 +199,7 @@ pub(crate) async fn list_credits(app: &App, skus: &[&str]) -> Result<Vec<Credits
     if skus.is_empty() {
         return Ok(Vec::new());
     }
-    let fields = doc! { "contributors": 1 };
-    let list = List { hint: Some("_id_"), projection: Some(fields), ..List::of_ids(skus) };
+    let list = List { hint: Some("_id_"), ..List::of_ids(skus) };
     app.collection().list(list).await
 }
 

@@ -70,7 +70,7 @@ pub(in super::super) async fn claim(
         claimed_at: Some(attempt.now()),
         v: Version,
     };
-    if claims(app).insert(claim).await.decided()?.is_some() {
+    if claims(app).insert(&claim).await.decided()?.is_some() {
         return Ok(true);
     }
     // The claim of an earlier call may be about to be removed. With a later time it stays.

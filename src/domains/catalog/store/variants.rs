@@ -36,13 +36,12 @@ document! {
         #[serde(default)]
         variants: Vec<Variant>,
         deleted_at?: DateTime,
-    } in ProductDocument;
+    } in ProductDocument: ["_id", "type", "title", "pricing", "variants", "deletedAt"];
 }
 
 /// The current offer of a product or a variant, unless it was deleted.
 pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>> {
-    const FIELDS: &[&str] = &["_id", "type", "title", "pricing", "variants", "deletedAt"];
-    let found = app.collection::<Offered>().get_part_settled(product_sku(sku), FIELDS).await?;
+    let found = app.collection::<Offered>().get_settled(product_sku(sku)).await?;
     let Some(product) = found.filter(|product| product.deleted_at.is_none()) else {
         return Ok(None);
     };

@@ -104,7 +104,7 @@ document! {
         pub categories: Vec<Within>,
         /// The mark.
         pub facets: FacetMark,
-    } in "products";
+    } in "products": ["incarnation", "categories.within", "facets"];
 
     /// The paths of one of its categories.
     pub struct Within {

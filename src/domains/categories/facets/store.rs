@@ -23,10 +23,6 @@ impl Marked for CountedProduct {
     const LISTED: usize = 500;
     const MARK: (&'static str, &'static str) = ("facets.at", "facets");
 
-    fn fields() -> Document {
-        doc! { "incarnation": 1, "categories.within": 1, "facets": 1 }
-    }
-
     fn key(&self) -> &str {
         &self.sku
     }

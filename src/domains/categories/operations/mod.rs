@@ -19,9 +19,6 @@ use crate::{
     graphql::{input::path_or_top, prelude::*},
 };
 
-/// What a mutation of a category returns.
-type Changed<U> = Result<CategoryDocument, Stop<U>>;
-
 /// One category.
 pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocument>> {
     match by {

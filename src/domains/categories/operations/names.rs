@@ -1,15 +1,12 @@
 //! Changes of names. They need no lock: a name belongs to one category, and the last write wins.
 
-use super::{
-    super::{
-        MAX_NAMES,
-        store::{self, Categories},
-        types::{
-            AddTranslationInput, AddTranslationResult, RemoveTranslationInput,
-            RemoveTranslationResult, RenameCategoryInput, RenameCategoryResult,
-        },
+use super::super::{
+    MAX_NAMES,
+    store::{self, Categories},
+    types::{
+        AddTranslationInput, AddTranslationResult, RemoveTranslationInput, RemoveTranslationResult,
+        RenameCategoryInput, RenameCategoryResult,
     },
-    Changed,
 };
 use crate::graphql::prelude::*;
 
@@ -17,7 +14,7 @@ use crate::graphql::prelude::*;
 pub async fn rename_category(
     cx: Cx<'_>,
     input: RenameCategoryInput,
-) -> Changed<RenameCategoryResult> {
+) -> Answer<RenameCategoryResult> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
     if let Some(changed) = store::replace_name(&cx, &input).then_read().await? {
         return Ok(tree.carry(changed).await?);
@@ -30,7 +27,7 @@ pub async fn rename_category(
 pub async fn add_translation(
     cx: Cx<'_>,
     input: AddTranslationInput,
-) -> Changed<AddTranslationResult> {
+) -> Answer<AddTranslationResult> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
     if let Some(changed) = store::add_name(&cx, &input).then_read().await? {
         return Ok(tree.carry(changed).await?);
@@ -46,7 +43,7 @@ pub async fn add_translation(
 pub async fn remove_translation(
     cx: Cx<'_>,
     input: RemoveTranslationInput,
-) -> Changed<RemoveTranslationResult> {
+) -> Answer<RemoveTranslationResult> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
     if let Some(changed) = store::remove_name(&cx, &input).then_read().await? {
         return Ok(tree.carry(changed).await?);

@@ -2,17 +2,14 @@
 
 use mongodb::bson::DateTime;
 
-use super::{
-    super::{
-        documents::{CategoryDocument, Names},
-        store::Categories,
-        types::{
-            ChangeCategorySlugInput, ChangeCategorySlugResult, CreateCategoryInput,
-            CreateCategoryResult, DeleteCategoryInput, DeleteCategoryResult, DeletedCategory,
-            MoveCategoryInput, MoveCategoryResult, WouldCreateCycle, names_of,
-        },
+use super::super::{
+    documents::{CategoryDocument, Names},
+    store::Categories,
+    types::{
+        ChangeCategorySlugInput, ChangeCategorySlugResult, CreateCategoryInput,
+        CreateCategoryResult, DeleteCategoryInput, DeleteCategoryResult, DeletedCategory,
+        MoveCategoryInput, MoveCategoryResult, WouldCreateCycle, names_of,
     },
-    Changed,
 };
 use crate::{
     flow::tree::{TreeFields, path_below},
@@ -24,9 +21,9 @@ use crate::{
 pub async fn create_category(
     cx: Cx<'_>,
     input: CreateCategoryInput,
-) -> Changed<CreateCategoryResult> {
+) -> Answer<CreateCategoryResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "createCategory"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createCategory"], &input);
     let parent = input.parent_id.as_ref().map(|parent| parent.as_str());
     create(&cx, op, input.slug.clone(), names_of(&input.names), parent).await
 }
@@ -38,7 +35,7 @@ pub(crate) async fn create<U>(
     slug: Slug,
     names: Names,
     parent: Option<&str>,
-) -> Changed<U>
+) -> Result<CategoryDocument, Stop<U>>
 where
     U: From<NotFound> + From<AlreadyExists> + From<Conflict> + From<InvalidInput>,
 {
@@ -64,13 +61,13 @@ where
 pub async fn change_category_slug(
     cx: Cx<'_>,
     input: ChangeCategorySlugInput,
-) -> Changed<ChangeCategorySlugResult> {
+) -> Answer<ChangeCategorySlugResult> {
     let input = input.checked()?;
     Categories::over(&cx).change_slug(&input.category_id, &input.slug).await
 }
 
 /// Moves a category with everything below it.
-pub async fn move_category(cx: Cx<'_>, input: MoveCategoryInput) -> Changed<MoveCategoryResult> {
+pub async fn move_category(cx: Cx<'_>, input: MoveCategoryInput) -> Answer<MoveCategoryResult> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
     let cycle = |category, parent| {
         WouldCreateCycle::because(
@@ -87,7 +84,7 @@ pub async fn move_category(cx: Cx<'_>, input: MoveCategoryInput) -> Changed<Move
 pub async fn delete_category(
     cx: Cx<'_>,
     input: DeleteCategoryInput,
-) -> Result<DeletedCategory, Stop<DeleteCategoryResult>> {
+) -> Answer<DeleteCategoryResult> {
     let input = input.checked()?;
     let id = Categories::over(&cx).delete_locked(&input.category_id).await?;
     Ok(DeletedCategory { id })

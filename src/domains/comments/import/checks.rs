@@ -29,7 +29,7 @@ async fn would_import(
     line: &ImportComment,
     now: DateTime,
 ) -> Result<Result<(), InvalidInput>> {
-    let line = match checked(app, position, line, now) {
+    let line = match checked(position, line, now) {
         Ok(line) => line,
         Err(invalid) => return Ok(Err(invalid)),
     };
@@ -45,7 +45,6 @@ async fn would_import(
 
 /// Checks a line by itself.
 pub(super) fn checked(
-    app: &App,
     position: usize,
     line: &ImportComment,
     now: DateTime,
@@ -73,7 +72,7 @@ pub(super) fn checked(
     let reply_to = line.reply_to.as_ref().map(ImportKey::checked).transpose()?;
     let at = checked_time(&line.at, now)?;
     let text = input::text("text", &line.text, 1..=TEXT)?;
-    let origin = app.ids().op(&["importComment"], None, line).input;
+    let origin = Op::digest(line);
     let comment = ImportComment { sku, author, text, reply_to, ..line.clone() };
     Ok(Line { position, key, at, origin, comment })
 }

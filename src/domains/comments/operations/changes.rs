@@ -20,14 +20,11 @@ use super::{
 use crate::graphql::{prelude::*, refusals::CHANGED};
 
 /// Changes the text, and the stars of a review. Only the author may do so, and only within the edit window.
-pub async fn edit_comment(
-    cx: Cx<'_>,
-    input: EditCommentInput,
-) -> Result<CommentDocument, Stop<EditCommentResult>> {
+pub async fn edit_comment(cx: Cx<'_>, input: EditCommentInput) -> Answer<EditCommentResult> {
     let author = cx.requester.subject()?;
     let input = input.checked()?;
     // The next version is derived from this one and the content, so that a repeat is recognised by it.
-    let digest = cx.op(&["editComment"], None, &(&input.text, input.stars)).input;
+    let digest = Op::digest(&(&input.text, input.stars));
     let next = cx.ids().derived(&["nonce", &input.comment_id, author, &input.version, &digest]);
     let may = |old: &CommentDocument| old.author == author;
     change(cx, &input.comment_id, Some(author), may, |attempt, old| {
@@ -61,10 +58,7 @@ pub async fn edit_comment(
 }
 
 /// Removes a comment; its place in the thread stays. The author or a moderator may do so.
-pub async fn remove_comment(
-    cx: Cx<'_>,
-    input: RemoveCommentInput,
-) -> Result<CommentDocument, Stop<RemoveCommentResult>> {
+pub async fn remove_comment(cx: Cx<'_>, input: RemoveCommentInput) -> Answer<RemoveCommentResult> {
     let subject = cx.requester.subject()?;
     let input = input.checked()?;
     let may = |old: &CommentDocument| old.author == subject || cx.requester.has(Role::Moderator);

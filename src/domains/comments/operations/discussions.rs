@@ -26,7 +26,7 @@ use crate::graphql::prelude::*;
 pub async fn open_discussion(
     cx: Cx<'_>,
     input: OpenDiscussionInput,
-) -> Result<Discussion, Stop<OpenDiscussionResult>> {
+) -> Answer<OpenDiscussionResult> {
     let input = input.checked()?;
     let parent = parent_of(&input.subject_id)?;
     may_write(&parent, cx)?;
@@ -47,7 +47,7 @@ fn may_write(parent: &Parent, cx: Cx<'_>) -> Result<()> {
 pub async fn migrate_discussion(
     cx: Cx<'_>,
     input: MigrateDiscussionInput,
-) -> Result<Discussion, Stop<MigrateDiscussionResult>> {
+) -> Answer<MigrateDiscussionResult> {
     let MigrateDiscussionInput { subject_id, to } = input.checked()?.into_inner();
     let parent = parent_of(&subject_id)?;
     may_write(&parent, cx)?;

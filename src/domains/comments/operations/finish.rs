@@ -9,10 +9,7 @@ use super::super::{
     documents::{CommentDocument, Due, DueKind, Mark},
     store::{CommentKey, DiscussionHandle},
 };
-use crate::{
-    error::{Error, Result},
-    flow::Attempt,
-};
+use crate::graphql::prelude::*;
 
 /// Result of carrying out a comment's outbox.
 #[derive(Debug)]

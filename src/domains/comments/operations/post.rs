@@ -19,16 +19,12 @@ use super::{
 use crate::graphql::prelude::*;
 
 /// Posts a comment, once per idempotency key.
-pub async fn post_comment(
-    cx: Cx<'_>,
-    input: PostCommentInput,
-) -> Result<CommentDocument, Stop<PostCommentResult>> {
+pub async fn post_comment(cx: Cx<'_>, input: PostCommentInput) -> Answer<PostCommentResult> {
     let author = cx.requester.subject()?;
     let input = input.checked()?;
     let parent = parent_of(&input.subject_id)?;
     let (attempt, discussed) = begin(cx, &parent).await?;
-    let scope = [author, "postComment", &discussed.id];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[author, "postComment", &discussed.id], &input);
     let above = match &input.reply_to_id {
         None => None,
         Some(id) => Some(replied_to(&discussed, id, &op.id).await?),
@@ -46,10 +42,7 @@ pub async fn post_comment(
 
 /// Reviews a product, once per author; a repeat of the same call returns the review. The first review of a
 /// product opens its discussion.
-pub async fn review_product(
-    cx: Cx<'_>,
-    input: ReviewProductInput,
-) -> Result<CommentDocument, Stop<ReviewProductResult>> {
+pub async fn review_product(cx: Cx<'_>, input: ReviewProductInput) -> Answer<ReviewProductResult> {
     let author = cx.requester.subject()?;
     let input = input.checked()?;
     let parent = parent_of(&NodeKind::PRODUCT.id(&input.sku))?;
@@ -58,7 +51,7 @@ pub async fn review_product(
     let id = review_id(&cx, &discussed.id, author);
     // The digest is stored: a repeat at any later time is recognised by it.
     let draft = CommentDocument {
-        origin: cx.op(&["reviewProduct"], None, &(&input.stars, &input.text)).input,
+        origin: Op::digest(&(&input.stars, &input.text)),
         text_version: cx.ids().random(),
         text: input.text.clone(),
         stars: Some(input.stars),
@@ -100,7 +93,7 @@ async fn replied_to(
     discussed: &DiscussionHandle<'_>,
     global_id: &ID,
     reply: &str,
-) -> Result<CommentDocument, Stop<PostCommentResult>> {
+) -> Answer<PostCommentResult> {
     let (parent, id) = comment_of(global_id)?;
     let is_flat = discussed.layout == Layout::Paged;
     let is_here = parent == discussed.parent;

@@ -19,7 +19,7 @@ use crate::{flow::earlier, graphql::prelude::*, mongo::prelude::*};
 /// Path of embedded comments.
 const ENTRIES: &str = "discussion.entries";
 
-pub(super) fn comments(app: &App) -> Collection<CommentDocument> {
+pub(crate) fn comments(app: &App) -> Collection<CommentDocument> {
     app.collection()
 }
 
@@ -83,7 +83,7 @@ impl CommentStore<'_> {
     ) -> Result<Inserted> {
         let (is_new, otherwise) = match self.layout {
             Layout::PerDocument => {
-                let inserted = comments(self.app).insert_ref(&comment).await;
+                let inserted = comments(self.app).insert(&comment).await;
                 (inserted.decided()?.is_some(), Inserted::SlugTaken)
             }
             Layout::Paged => {

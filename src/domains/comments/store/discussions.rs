@@ -94,7 +94,8 @@ pub(crate) async fn list_touched(
     let hint = Some("discussion_touched");
     let list = List { filter, sort, limit, projection, hint, ..List::default() };
     let found = parents(app, kind).list_swept(("discussion.touchedAt", from), list).await?;
-    Ok(found.filter_map(|found| of(app, kind, found)))
+    let of = |one: Swept<ParentDocument>| one.and_then(|found| of(app, kind, found));
+    Ok(found.into_iter().map(of).collect())
 }
 
 fn of(app: &App, kind: ParentKind, found: ParentDocument) -> Option<DiscussionHandle<'_>> {

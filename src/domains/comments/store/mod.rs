@@ -10,10 +10,10 @@ mod discussions;
 mod pages;
 mod reads;
 
-pub(super) use comments::{editable_after, insert_all, list_stores, remove_all};
+pub(super) use comments::{comments, editable_after, insert_all, list_stores, remove_all};
 pub(super) use discussions::*;
-pub(super) use pages::list_wrong_pages;
-pub(super) use reads::{Listing, Range, list_authored, list_due, list_due_pages};
+pub(super) use pages::{list_wrong_pages, pages};
+pub(super) use reads::{Listing, Range, list_authored};
 
 use std::ops::Deref;
 

@@ -16,7 +16,7 @@ use crate::{
 /// Pages that one command of a list reads: a page of a list rarely spans more.
 const PAGES: i64 = 2;
 
-pub(super) fn pages(app: &App) -> Collection<PageDocument> {
+pub(crate) fn pages(app: &App) -> Collection<PageDocument> {
     app.collection()
 }
 
@@ -97,7 +97,7 @@ async fn begin(
     let at = attempt.now().max(earliest);
     let comment = store.as_posted(comment, comment.name(), at, attempt.now());
     let page = page_of(store, number, vec![comment.clone()]);
-    Ok(pages(store.app).insert(page).await.decided()?.map(|()| comment))
+    Ok(pages(store.app).insert(&page).await.decided()?.map(|()| comment))
 }
 
 pub(super) async fn insert(

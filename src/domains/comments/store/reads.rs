@@ -7,9 +7,7 @@ use futures_util::{
 
 use super::{
     super::{
-        documents::{
-            AuthoredComment, CommentDocument, LATEST, Layout, OpenDiscussion, PageDocument,
-        },
+        documents::{AuthoredComment, CommentDocument, LATEST, Layout, OpenDiscussion},
         types::CommentOrder,
     },
     BATCH, CommentKey, CommentList, CommentStore, DiscussionHandle, Found,
@@ -328,25 +326,4 @@ pub(crate) async fn list_authored(app: &App, author: &str, page: &Page) -> Comme
     let copied = app.collection::<AuthoredComment>().list(of(doc! { "author": author }));
     let (own, copied) = tokio::try_join!(own, copied)?;
     Ok(own.into_iter().chain(copied.into_iter().map(|copy| copy.comment)).collect())
-}
-
-/// A page of the comments with a document of their own whose outbox entry is from `from` or later and before `before`, oldest
-/// first.
-pub(crate) async fn list_due(
-    app: &App,
-    from: DateTime,
-    before: DateTime,
-    limit: i64,
-) -> Result<SweptPage<CommentDocument>> {
-    comments(app).list_between(("due.at", "due"), from, before, limit).await
-}
-
-/// Like [`list_due`], the pages with such a comment.
-pub(crate) async fn list_due_pages(
-    app: &App,
-    from: DateTime,
-    before: DateTime,
-    limit: i64,
-) -> Result<SweptPage<PageDocument>> {
-    pages(app).list_elements_between(("entries.due.at", "due"), from, before, limit).await
 }

@@ -18,12 +18,9 @@ use crate::{
 };
 
 /// Creates content that readers can't see yet, once per idempotency key.
-pub async fn create_content(
-    cx: Cx<'_>,
-    input: CreateContentInput,
-) -> Result<Shown, Stop<CreateContentResult>> {
+pub async fn create_content(cx: Cx<'_>, input: CreateContentInput) -> Answer<CreateContentResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let op = &cx.op(&[subject, "createContent"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[subject, "createContent"], input);
     let text = input.text.of_kind(input.kind.into())?;
     let images = text.detail.images.as_deref().unwrap_or_default();
     if let Err(refused) = images::check(cx, images).await {

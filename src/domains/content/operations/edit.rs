@@ -14,10 +14,7 @@ use crate::{domains::images, graphql::prelude::*, mongo::Version};
 pub const REVISIONS: i64 = 50;
 
 /// Replaces the draft that the editor has read. A repeat of the same edit returns the content.
-pub async fn edit_content(
-    cx: Cx<'_>,
-    input: EditContentInput,
-) -> Result<Shown, Stop<EditContentResult>> {
+pub async fn edit_content(cx: Cx<'_>, input: EditContentInput) -> Answer<EditContentResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     replace(cx, subject, &input.content_id, &input.version, |node| {
         let text = input.text.of_kind(node.metadata.kind);
@@ -38,7 +35,7 @@ pub async fn edit_content(
 pub async fn restore_content(
     cx: Cx<'_>,
     input: RestoreContentInput,
-) -> Result<Shown, Stop<RestoreContentResult>> {
+) -> Answer<RestoreContentResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let (id, number) = (&input.content_id, i64::from(input.number));
     replace(cx, subject, id, &input.version, |node| {
@@ -72,7 +69,7 @@ where
     decide(read, |attempt: Attempt, node: NodeDocument| async move {
         let text = text(&node).await?;
         // The version is derived from the input, so that a repeat is recognised.
-        let digest = cx.ids().op(&[], None, &text).input;
+        let digest = Op::digest(&text);
         let next = cx.ids().derived(&["version", id, version, &digest, subject]);
         let shown = |node| Shown::written(node, attempt.now());
         if node.metadata.version == next {
@@ -123,7 +120,7 @@ async fn insert_kept(app: &App, node: &NodeDocument) -> Result<()> {
         let id = RevisionDocument::key(&node.id, version.number);
         let revision = RevisionDocument { id, node_id: node.id.clone(), version, v: Version };
         // A refused insert was stored before.
-        app.collection().insert(revision).await.decided()?;
+        app.collection().insert(&revision).await.decided()?;
     }
     // An insert has no deadline: a late one is removed by the next edit.
     let newest = node.kept.iter().map(|version| version.number).max();

@@ -10,10 +10,7 @@ use super::super::{
 use crate::graphql::prelude::*;
 
 /// Moves content with everything in it. Requests for the old paths are redirected to the new ones.
-pub async fn move_content(
-    cx: Cx<'_>,
-    input: MoveContentInput,
-) -> Result<Shown, Stop<MoveContentResult>> {
+pub async fn move_content(cx: Cx<'_>, input: MoveContentInput) -> Answer<MoveContentResult> {
     let (tree, input) = (Nodes::over(&cx), input.checked()?);
     let (id, slug) = (&input.content_id, input.slug.as_ref());
     let cycle = |content, parent| {
@@ -28,10 +25,7 @@ pub async fn move_content(
 }
 
 /// Deletes content that contains nothing.
-pub async fn delete_content(
-    cx: Cx<'_>,
-    input: DeleteContentInput,
-) -> Result<DeletedContent, Stop<DeleteContentResult>> {
+pub async fn delete_content(cx: Cx<'_>, input: DeleteContentInput) -> Answer<DeleteContentResult> {
     let input = input.checked()?;
     let id = Nodes::over(&cx).delete_locked(&input.content_id).await?;
     Ok(DeletedContent { id })

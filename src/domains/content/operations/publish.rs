@@ -20,7 +20,7 @@ use crate::graphql::prelude::*;
 pub async fn publish_content(
     cx: Cx<'_>,
     input: PublishContentInput,
-) -> Result<Shown, Stop<PublishContentResult>> {
+) -> Answer<PublishContentResult> {
     let (tree, input) = (&Nodes::over(&cx), &input.checked()?);
     let at = input.at.map(|at| at.0);
     let read = || async { Ok(tree.open(&input.content_id).await?) };
@@ -66,7 +66,7 @@ fn is_done(node: &NodeDocument, version: &str, at: Option<DateTime>, now: DateTi
 pub async fn unpublish_content(
     cx: Cx<'_>,
     input: UnpublishContentInput,
-) -> Result<Shown, Stop<UnpublishContentResult>> {
+) -> Answer<UnpublishContentResult> {
     let input = input.checked()?;
     let id = &input.content_id;
     Ok(write(&cx, id, store::unpublish(&cx, id)).await?)

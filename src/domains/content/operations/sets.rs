@@ -13,10 +13,7 @@ use super::{
 use crate::graphql::{input::TAGS, prelude::*};
 
 /// Adds tags.
-pub async fn tag_content(
-    cx: Cx<'_>,
-    input: TagContentInput,
-) -> Result<Shown, Stop<TagContentResult>> {
+pub async fn tag_content(cx: Cx<'_>, input: TagContentInput) -> Answer<TagContentResult> {
     let input = input.checked()?;
     let attempt = cx.begin().await?;
     let tag = store::change_tags(&cx, &input.content_id, &input.tags, &[]).within(&attempt);
@@ -33,10 +30,7 @@ pub async fn tag_content(
 }
 
 /// Removes tags.
-pub async fn untag_content(
-    cx: Cx<'_>,
-    input: UntagContentInput,
-) -> Result<Shown, Stop<UntagContentResult>> {
+pub async fn untag_content(cx: Cx<'_>, input: UntagContentInput) -> Answer<UntagContentResult> {
     let input = input.checked()?;
     let id = &input.content_id;
     Ok(write(&cx, id, store::change_tags(&cx, id, &[], &input.tags)).await?)
@@ -46,7 +40,7 @@ pub async fn untag_content(
 pub async fn set_content_access(
     cx: Cx<'_>,
     input: SetContentAccessInput,
-) -> Result<Shown, Stop<SetContentAccessResult>> {
+) -> Answer<SetContentAccessResult> {
     let input = input.checked()?;
     let (id, roles) = (&input.content_id, ReaderRole::names(&input.roles));
     Ok(write(&cx, id, store::set_access(&cx, id, &roles)).await?)

@@ -15,43 +15,43 @@ result! {
     /// Result of `createContent`: the content, or a refusal. `NotFound`: there is no such parent.
     /// `AlreadyExists`: the parent has content with this slug. `Conflict`: this `idempotencyKey` was used with another
     /// input, or its content was deleted. `NotFound`: also, there is no such asset that the caller can see.
-    pub enum CreateContentResult:
+    pub enum CreateContentResult of Shown:
         Page + BlogEntry + Folder + Blog + Gallery | NotFound | AlreadyExists | NotAnImage | Conflict | InvalidInput;
 
     /// Result of `editContent`: the content with the new draft, or a refusal. `NotFound`: there is no such content, or
     /// no such asset that the caller can see.
-    pub enum EditContentResult:
+    pub enum EditContentResult of Shown:
         Page + BlogEntry + Folder + Blog + Gallery | NotFound | ContentConflict | NotAnImage | InvalidInput;
 
     /// Result of `restoreContent`: the content with the restored draft, or a refusal. `NotFound`: there is no
     /// such content or version.
-    pub enum RestoreContentResult:
+    pub enum RestoreContentResult of Shown:
         Page + BlogEntry + Folder + Blog + Gallery | NotFound | ContentConflict | InvalidInput;
 
     /// Result of `tagContent`: the content with its tags, or a refusal. `InvalidInput`: among others, it
     /// would have more than 30 tags.
-    pub enum TagContentResult:
+    pub enum TagContentResult of Shown:
         Page + BlogEntry + Folder + Blog + Gallery | NotFound | InvalidInput;
 
     /// Result of `untagContent`: the content with its remaining tags, or a refusal.
-    pub enum UntagContentResult:
+    pub enum UntagContentResult of Shown:
         Page + BlogEntry + Folder + Blog + Gallery | NotFound | InvalidInput;
 
     /// Result of `setContentAccess`: the content with its new access, or a refusal.
-    pub enum SetContentAccessResult:
+    pub enum SetContentAccessResult of Shown:
         Page + BlogEntry + Folder + Blog + Gallery | NotFound | InvalidInput;
 
     /// Result of `publishContent`: the content, or a refusal.
-    pub enum PublishContentResult:
+    pub enum PublishContentResult of Shown:
         Page + BlogEntry + Folder + Blog + Gallery | NotFound | ContentConflict | InvalidInput;
 
     /// Result of `unpublishContent`: the content, or a refusal.
-    pub enum UnpublishContentResult:
+    pub enum UnpublishContentResult of Shown:
         Page + BlogEntry + Folder + Blog + Gallery | NotFound | InvalidInput;
 
     /// Result of `moveContent`: the content at its new path, or a refusal. `NotFound`: there is no such
     /// content or parent. `AlreadyExists`: the new parent has content with this slug.
-    pub enum MoveContentResult:
+    pub enum MoveContentResult of Shown:
         Page + BlogEntry + Folder + Blog + Gallery | NotFound | AlreadyExists | WouldContainItself | InvalidInput;
 
     /// Result of `deleteContent`: the id of the deleted content, or a refusal. `InUse`: there is content or an

@@ -12,10 +12,7 @@ use super::{
     ByMonth, Times,
 };
 use crate::{
-    app::App,
-    error::Error,
-    flow::Op,
-    graphql::refusals::{Conflict, Stop},
+    graphql::prelude::*,
     mongo::{Outcome, Version},
 };
 
@@ -108,7 +105,7 @@ pub(super) async fn first_call(
 ) -> Result<Option<Call>, Stop<LogEventsResult>> {
     let input = format!("{BY_INPUT}{}", op.input);
     let call = CallDocument { id: op.id.clone(), input: input.clone(), at: now, v: Version };
-    match store::calls(app).insert(call).await {
+    match store::calls(app).insert(&call).await {
         Outcome::Applied(()) => Ok(None),
         Outcome::Unknown(error) => Err(error.into()),
         Outcome::Refused => {

@@ -2,25 +2,24 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mongodb::bson::DateTime as Moment;
-
 use super::{
     super::{
-        calendar::{DAY, Month, days_of},
+        calendar::Month,
         documents::EventDocument,
         store,
         types::{Event, EventsBy, RequestsOfDay, RequestsOfPage, check_site, check_text},
     },
     Times,
 };
-use crate::graphql::{
-    prelude::*,
-    scalars::DateTime,
-    shares::{Clients, Shares},
+use crate::{
+    domains::times::{DAY, day_of, midnight},
+    graphql::{
+        prelude::*,
+        scalars::DateTime,
+        shares::{Clients, Shares},
+    },
 };
 
-/// Number of months of a range from which on those with a collection are looked up first.
-const FEW: usize = 2;
 /// Maximum number of days of `requestsByDayAndPage`.
 const DAYS: i64 = 31;
 /// Pages of each day, if the caller doesn't say.
@@ -33,20 +32,16 @@ const EACH: usize = 50;
 /// The end of the times that a list can name.
 const END: i64 = 253_402_300_800_000;
 
-/// The midnight at the beginning of a day, in milliseconds since 1970.
-fn midnight(date: &Date) -> i64 {
-    let mut parts = date.as_str().split('-').map(|part| part.parse().unwrap_or(0));
-    let mut next = || parts.next().unwrap_or(0);
-    days_of(next(), next(), next()) * DAY
-}
-
 /// Checks the argument `by`. Returns the day to which the list is restricted.
 fn check(by: &EventsBy) -> Result<Option<[i64; 2]>, Error> {
     let invalid = |(field, reason): (&str, String)| Error::bad_input(format!("by.{field}"), reason);
     match by {
         EventsBy::Path(path) => check_text("path", Some(path)).map_err(invalid)?,
         EventsBy::Host(host) => check_text("host", Some(host)).map_err(invalid)?,
-        EventsBy::Day(day) => return Ok(Some([midnight(day), midnight(day) + DAY])),
+        EventsBy::Day(day) => {
+            let begin = midnight(day.as_str())?;
+            return Ok(Some([begin, begin + DAY]));
+        }
     }
     Ok(None)
 }
@@ -60,11 +55,12 @@ async fn months(app: &App, [from, end]: [i64; 2]) -> Result<Vec<Month>, Error> {
     if last < from {
         return Ok(Vec::new());
     }
-    let all = Month::of(from).to(Month::of(last));
-    if all.size_hint().0 <= FEW {
-        return Ok(all.collect());
-    }
     let (first, last) = (Month::of(from), Month::of(last));
+    if last <= first.next() {
+        let mut few = vec![first, last];
+        few.dedup();
+        return Ok(few);
+    }
     let there = store::months(app).await?.into_iter();
     Ok(there.filter(|month| (first..=last).contains(month)).collect())
 }
@@ -144,7 +140,7 @@ pub(in super::super) async fn requests_by_day_and_page(
     cx: Cx<'_>,
     Counted { days: [from, to], site, pages }: Counted<'_>,
 ) -> Result<Vec<RequestsOfDay>, Error> {
-    let (begin, end) = (midnight(from), midnight(to) + DAY);
+    let (begin, end) = (midnight(from.as_str())?, midnight(to.as_str())? + DAY);
     if end <= begin {
         return Err(Error::bad_input("to", "must not be before from"));
     }
@@ -183,7 +179,7 @@ pub(in super::super) async fn requests_by_day_and_page(
                 RequestsOfPage::new(page.site, page.path, page.requests)
             };
             all.push(RequestsOfDay {
-                day: date(found.day)?,
+                day: date(found.day.timestamp_millis())?,
                 requests: Long(found.requests),
                 pages: found.pages.into_iter().map(shown).collect(),
             });
@@ -192,8 +188,7 @@ pub(in super::super) async fn requests_by_day_and_page(
     Ok(all)
 }
 
-fn date(midnight: Moment) -> Result<Date, Error> {
-    let mut text = crate::app::rfc3339(midnight);
-    text.truncate("2026-11-23".len());
+fn date(midnight: i64) -> Result<Date, Error> {
+    let text = day_of(midnight);
     Date::parse_date(&text).ok_or_else(|| Error::internal(text))
 }

@@ -15,7 +15,7 @@ use mongodb::bson::RawDocumentBuf;
 
 use self::calls::{Batch, Call, first_call};
 use super::{
-    calendar::{DAY, Month},
+    calendar::Month,
     documents::Event,
     store,
     types::{
@@ -23,13 +23,10 @@ use super::{
     },
 };
 use crate::{
-    app::App,
     config::Concern,
-    error::Error,
+    domains::times::DAY,
     graphql::{
-        cx::Cx,
-        declared::Input,
-        refusals::{InvalidInput, Stop},
+        prelude::*,
         shares::{Clients, Shares},
     },
     join::try_join_all,
@@ -88,10 +85,7 @@ type ByMonth = BTreeMap<Month, Vec<(usize, RawDocumentBuf)>>;
 ///
 /// # Errors
 /// `Unavailable`: some of them may have been logged. `Overloaded`: none was.
-pub async fn log_events(
-    cx: Cx<'_>,
-    input: LogEventsInput,
-) -> Result<EventsLogged, Stop<LogEventsResult>> {
+pub async fn log_events(cx: Cx<'_>, input: LogEventsInput) -> Answer<LogEventsResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let durability =
         input.durability.unwrap_or_else(|| EventDurability::of(cx.placement().concern(Group::Log)));
@@ -101,7 +95,7 @@ pub async fn log_events(
             let reason = "can't be used with UNACKNOWLEDGED, which tells nothing that a repeat could be about";
             return Err(InvalidInput::new("idempotencyKey", reason).into());
         }
-        key => key.as_ref().map(|key| cx.op(&[subject, "logEvents"], Some(key), &*input)),
+        key => key.is_some().then(|| cx.op(&[subject, "logEvents"], &input)),
     };
     let (now, times) = (cx.clock(), Times::now(&cx));
     let call = match &op {

@@ -4,7 +4,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -29,13 +29,9 @@ struct Known {
 struct Months(Mutex<HashMap<Month, Known>>);
 
 impl Months {
-    fn all(&self) -> MutexGuard<'_, HashMap<Month, Known>> {
-        lock(&self.0)
-    }
-
     /// What is known of a month.
     fn of(&self, month: Month) -> Existing {
-        let mut all = self.all();
+        let mut all = lock(&self.0);
         all.retain(|_, known| known.since.elapsed() < FRESH);
         let new = || Known { since: Instant::now(), exists: Arc::default() };
         Arc::clone(&all.entry(month).or_insert_with(new).exists)
@@ -58,5 +54,5 @@ pub(in super::super) async fn demand(
 
 /// Notes that the collection of a month was dropped.
 pub(in super::super) fn forget(app: &App, month: Month) {
-    app.shared::<Months>().all().remove(&month);
+    lock(&app.shared::<Months>().0).remove(&month);
 }

@@ -5,11 +5,7 @@ mod parts;
 use async_graphql::SimpleObject;
 
 pub(super) use self::parts::{Direction, EquipmentSlot, Exit, PlayerEntry, RoomCopy, ThingRecord};
-use crate::{
-    flow::decision::Decided,
-    graphql::{declared::input, refusals::InvalidInput},
-    mongo::prelude::*,
-};
+use crate::{flow::decision::Decided, graphql::prelude::*, mongo::prelude::*};
 
 /// Maximum number of stacks of things that a character carries, or that lie at a place.
 pub(super) const THINGS: usize = 100;

@@ -14,7 +14,10 @@ use super::{
     moving::{Carried, Known, Next, carry, finish, is_alive, known},
 };
 use crate::{
-    graphql::prelude::*,
+    graphql::{
+        declared::{Checked, Keyed},
+        prelude::*,
+    },
     mongo::{
         batched,
         condition::{Condition, Number, at_least, has_element, is, is_absent},
@@ -23,14 +26,13 @@ use crate::{
 };
 
 /// A call that acts with a character.
-#[derive(Clone, Copy)]
 pub(super) struct Call<'a> {
-    pub(super) cx: Cx<'a>,
-    pub(super) op: &'a Op,
+    cx: Cx<'a>,
+    op: Op,
     /// Whether the caller gave an idempotency key, so that the op may have been made before.
-    pub(super) is_keyed: bool,
+    is_keyed: bool,
     /// `_id` of the character.
-    pub(super) actor: &'a str,
+    actor: &'a str,
     /// Subject of the player; `None` if the caller may act with any character.
     pub(super) owner: Option<&'a str>,
 }
@@ -38,9 +40,22 @@ pub(super) struct Call<'a> {
 /// What a try of a call reads: the character, and the decision about the op's first move.
 pub(super) type ForCall = (Option<CharacterDocument>, Option<MoveDocument>);
 
-impl Call<'_> {
+impl<'a> Call<'a> {
+    /// The call of this mutation, with a character of the caller.
+    pub(super) fn of_player(
+        cx: Cx<'a>,
+        mutation: &str,
+        input: &Checked<impl Keyed>,
+        actor: &'a str,
+    ) -> Result<Self> {
+        let owner = cx.requester.subject()?;
+        let op = cx.op(&[owner, mutation], input);
+        let is_keyed = input.idempotency_key().is_some();
+        Ok(Self { cx, op, is_keyed, actor, owner: Some(owner) })
+    }
+
     /// Begins an attempt with its first read.
-    pub(super) async fn begin(self) -> Result<(Attempt, ForCall)> {
+    pub(super) async fn begin(&self) -> Result<(Attempt, ForCall)> {
         if self.is_keyed {
             let read = store::begin_with_move(&self.cx, self.actor, &self.op.id);
             let (attempt, found, decided) = read.await?;
@@ -52,7 +67,7 @@ impl Call<'_> {
 
     /// The character, if the caller may act with it.
     pub(super) fn actor_of(
-        self,
+        &self,
         found: Option<CharacterDocument>,
     ) -> Result<CharacterDocument, Why> {
         let may_act =
@@ -63,7 +78,7 @@ impl Call<'_> {
 
     /// Makes the move of the op, unless it was made before. `plan` returns its parts from the character.
     pub(super) async fn try_out<U, S>(
-        self,
+        &self,
         attempt: &Attempt,
         found: CharacterDocument,
         decided: Option<MoveDocument>,
@@ -74,16 +89,16 @@ impl Call<'_> {
         S: Future<Output = Result<Vec<Part>, Stop<U>>>,
     {
         let Self { cx, op, actor, .. } = self;
-        match known(&cx, op, decided).await? {
+        match known(cx, op, decided).await? {
             Known::Committed(decided) => {
-                finish(&cx, &decided).await?;
-                let after = characters(&cx).get_settled(actor).await?;
+                finish(cx, &decided).await?;
+                let after = characters(cx).get_settled(actor).await?;
                 Ok(Step::Done(after.ok_or_else(|| no_character(actor))?))
             }
             Known::OtherInput => Err(OtherInput.into()),
             Known::Fresh(next) => {
                 let parts = plan(found).await?;
-                Ok(match make::<U>(&cx, attempt, op, &next, parts).await? {
+                Ok(match make::<U>(cx, attempt, op, &next, parts).await? {
                     Carried::Given(Some(after)) => Step::Done(*after),
                     Carried::Given(None) => return Err(no_character(actor).into()),
                     Carried::Again => Step::Again,
@@ -97,7 +112,7 @@ impl Call<'_> {
 /// Acts with a character, once per op. `plan` returns the parts of the move from the character as it was read; the first
 /// of them is the character's.
 pub(super) async fn act<U, S>(
-    call: Call<'_>,
+    call: &Call<'_>,
     plan: impl Fn(CharacterDocument) -> S,
 ) -> Result<CharacterDocument, Stop<U>>
 where
@@ -114,7 +129,7 @@ where
 
 /// Like [`act`], with a second character, which is read beside the first one. `plan` gets it as well, if there is one.
 pub(super) async fn act_with<U, S>(
-    call: Call<'_>,
+    call: &Call<'_>,
     other: &str,
     plan: impl Fn(CharacterDocument, Option<CharacterDocument>) -> S,
 ) -> Result<CharacterDocument, Stop<U>>

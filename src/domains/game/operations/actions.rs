@@ -24,15 +24,10 @@ use crate::{
     },
 };
 
-/// What an action returns.
-pub(super) type Acted<U> = Result<CharacterDocument, Stop<U>>;
-
 /// Picks up a thing that lies at the character's place, also from a container that lies there.
-pub async fn pick_up(cx: Cx<'_>, input: PickUpInput) -> Acted<PickUpResult> {
-    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
-    let op = &cx.op(&[subject, "pickUp"], key, &**input);
-    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+pub async fn pick_up(cx: Cx<'_>, input: PickUpInput) -> Answer<PickUpResult> {
+    let input = &input.checked()?;
+    let call = &Call::of_player(cx, "pickUp", input, &input.character_id)?;
     let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
     let is_first = AtomicBool::new(true);
     act(call, |character| take_up(cx, character, wanted, is_first.swap(false, Ordering::Relaxed)))
@@ -76,11 +71,9 @@ fn pieces(quantity: Option<i32>) -> Option<i64> {
 }
 
 /// Drops a thing at the character's place.
-pub async fn drop(cx: Cx<'_>, input: DropInput) -> Acted<DropResult> {
-    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
-    let op = &cx.op(&[subject, "drop"], key, &**input);
-    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+pub async fn drop(cx: Cx<'_>, input: DropInput) -> Answer<DropResult> {
+    let input = &input.checked()?;
+    let call = &Call::of_player(cx, "drop", input, &input.character_id)?;
     let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
     act(call, |character| async move {
         let mut to = Part::of_place(place_of(&cx, &character).await?);
@@ -92,11 +85,9 @@ pub async fn drop(cx: Cx<'_>, input: DropInput) -> Acted<DropResult> {
 }
 
 /// Gives a thing to another character at the same place.
-pub async fn give_item(cx: Cx<'_>, input: GiveItemInput) -> Acted<GiveItemResult> {
-    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
-    let op = &cx.op(&[subject, "giveItem"], key, &**input);
-    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+pub async fn give_item(cx: Cx<'_>, input: GiveItemInput) -> Answer<GiveItemResult> {
+    let input = &input.checked()?;
+    let call = &Call::of_player(cx, "giveItem", input, &input.character_id)?;
     let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
     let other = &*input.to_character_id;
     act_with(call, other, |character, found| async move {
@@ -109,11 +100,9 @@ pub async fn give_item(cx: Cx<'_>, input: GiveItemInput) -> Acted<GiveItemResult
 }
 
 /// Gives gold to another character at the same place.
-pub async fn give_gold(cx: Cx<'_>, input: GiveGoldInput) -> Acted<GiveGoldResult> {
-    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
-    let op = &cx.op(&[subject, "giveGold"], key, &**input);
-    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+pub async fn give_gold(cx: Cx<'_>, input: GiveGoldInput) -> Answer<GiveGoldResult> {
+    let input = &input.checked()?;
+    let call = &Call::of_player(cx, "giveGold", input, &input.character_id)?;
     let other = &*input.to_character_id;
     act_with(call, other, |character, found| async move {
         let mut to = receiver(&character, other, found)?;
@@ -139,11 +128,9 @@ fn receiver(
 }
 
 /// Moves a character through an exit of its place.
-pub async fn r#move(cx: Cx<'_>, input: MoveInput) -> Acted<MoveResult> {
-    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
-    let op = &cx.op(&[subject, "move"], key, &**input);
-    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+pub async fn r#move(cx: Cx<'_>, input: MoveInput) -> Answer<MoveResult> {
+    let input = &input.checked()?;
+    let call = &Call::of_player(cx, "move", input, &input.character_id)?;
     let direction = input.direction;
     act(call, |character| async move {
         let here = place_of(&cx, &character).await?;
@@ -175,11 +162,9 @@ pub async fn r#move(cx: Cx<'_>, input: MoveInput) -> Acted<MoveResult> {
 }
 
 /// Buys a thing that is for sale at the character's place.
-pub async fn buy(cx: Cx<'_>, input: BuyInput) -> Acted<BuyResult> {
-    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
-    let op = &cx.op(&[subject, "buy"], key, &**input);
-    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+pub async fn buy(cx: Cx<'_>, input: BuyInput) -> Answer<BuyResult> {
+    let input = &input.checked()?;
+    let call = &Call::of_player(cx, "buy", input, &input.character_id)?;
     let price = input.price.0;
     let wanted =
         Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: Some(price) };
@@ -197,11 +182,9 @@ pub async fn buy(cx: Cx<'_>, input: BuyInput) -> Acted<BuyResult> {
 }
 
 /// Sells a thing to the shop at the character's place, which pays a part of the item's price.
-pub async fn sell(cx: Cx<'_>, input: SellInput) -> Acted<SellResult> {
-    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
-    let op = &cx.op(&[subject, "sell"], key, &**input);
-    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+pub async fn sell(cx: Cx<'_>, input: SellInput) -> Answer<SellResult> {
+    let input = &input.checked()?;
+    let call = &Call::of_player(cx, "sell", input, &input.character_id)?;
     let wanted = Wanted { id: &input.thing_id, quantity: pieces(input.quantity), price: None };
     act(call, |character| async move {
         let place = place_of(&cx, &character).await?;

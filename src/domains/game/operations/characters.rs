@@ -77,11 +77,11 @@ impl Birth<'_> {
 pub async fn create_character(
     cx: Cx<'_>,
     input: CreateCharacterInput,
-) -> Result<CharacterDocument, Stop<CreateCharacterResult>> {
+) -> Answer<CreateCharacterResult> {
     let (owner, input) = (cx.requester.subject()?, &input.checked()?);
     let intrinsics = input.intrinsics.clone().unwrap_or_default();
     intrinsics.demand_fair()?;
-    let op = &cx.op(&[owner, "createCharacter"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[owner, "createCharacter"], input);
     let birth = || Birth {
         owner,
         name: input.name.clone(),
@@ -100,7 +100,7 @@ pub(in super::super) async fn bear<'a>(
     app: &App,
     op: &Op,
     birth: impl Fn() -> Birth<'a>,
-) -> Result<CharacterDocument, Stop<CreateCharacterResult>> {
+) -> Answer<CreateCharacterResult> {
     let birth = &birth;
     let read = || async move {
         let attempt = app.begin().await?;
@@ -153,7 +153,7 @@ pub(in super::super) async fn bear<'a>(
 pub async fn delete_character(
     cx: Cx<'_>,
     input: DeleteCharacterInput,
-) -> Result<DeletedCharacter, Stop<DeleteCharacterResult>> {
+) -> Answer<DeleteCharacterResult> {
     let (owner, input) = (cx.requester.subject()?, &input.checked()?);
     let id = &*input.character_id;
     let op = &Op { id: cx.ids().derived(&["deleteCharacter", owner, id]), input: String::new() };

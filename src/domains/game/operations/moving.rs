@@ -142,7 +142,7 @@ impl Statements for Moves<'_> {
                 let mark = Mark { at, begins: Some(true), ..part.mark.clone() };
                 let character =
                     CharacterDocument { marks: vec![mark], marked_at: at, ..(**character).clone() };
-                let inserted = characters(app).insert(character).await.decided()?;
+                let inserted = characters(app).insert(&character).await.decided()?;
                 inserted.map(|()| Sends::Once)
             }
             Found::Character(_) => {

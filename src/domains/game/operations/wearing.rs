@@ -12,13 +12,13 @@ use super::{
         },
     },
     acting::{Call, ForCall, Wanted, no_thing},
-    actions::{Acted, take_up},
+    actions::take_up,
     moving::is_alive,
 };
 use crate::graphql::prelude::*;
 
 /// Wears a thing, or takes it in a hand.
-pub async fn equip(cx: Cx<'_>, input: EquipInput) -> Acted<EquipResult> {
+pub async fn equip(cx: Cx<'_>, input: EquipInput) -> Answer<EquipResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
     rearrange(cx, subject, &input.character_id, |inventory| {
         let thing = own(inventory, &input.thing_id)?;
@@ -53,7 +53,7 @@ pub async fn equip(cx: Cx<'_>, input: EquipInput) -> Acted<EquipResult> {
 }
 
 /// Takes off a thing, or puts it from a hand into the inventory.
-pub async fn unequip(cx: Cx<'_>, input: UnequipInput) -> Acted<UnequipResult> {
+pub async fn unequip(cx: Cx<'_>, input: UnequipInput) -> Answer<UnequipResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
     rearrange(cx, subject, &input.character_id, |inventory| {
         Ok(own_mut(inventory, &input.thing_id)?.slot.take().is_some())
@@ -65,7 +65,7 @@ pub async fn unequip(cx: Cx<'_>, input: UnequipInput) -> Acted<UnequipResult> {
 pub async fn put_in_container(
     cx: Cx<'_>,
     input: PutInContainerInput,
-) -> Acted<PutInContainerResult> {
+) -> Answer<PutInContainerResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
     let (id, container) = (&*input.thing_id, &*input.container_id);
     rearrange(cx, subject, &input.character_id, |inventory| {
@@ -95,12 +95,10 @@ pub async fn put_in_container(
 pub async fn take_from_container(
     cx: Cx<'_>,
     input: TakeFromContainerInput,
-) -> Acted<TakeFromContainerResult> {
-    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let (actor, id) = (&*input.character_id, &*input.thing_id);
-    let key = input.idempotency_key.as_ref();
-    let op = &cx.op(&[subject, "takeFromContainer"], key, &**input);
-    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: Some(subject) };
+) -> Answer<TakeFromContainerResult> {
+    let input = &input.checked()?;
+    let call = &Call::of_player(cx, "takeFromContainer", input, &input.character_id)?;
+    let id = &*input.thing_id;
     let wanted = Wanted { id, quantity: None, price: None };
     let take_out = |inventory: &mut Vec<ThingRecord>| {
         Ok::<_, Stop<TakeFromContainerResult>>(own_mut(inventory, id)?.inside.take().is_some())
@@ -136,7 +134,7 @@ async fn rearrange<U: From<NotFound>>(
     owner: &str,
     id: &str,
     change: impl Fn(&mut Vec<ThingRecord>) -> Result<bool, Stop<U>>,
-) -> Acted<U> {
+) -> Result<CharacterDocument, Stop<U>> {
     let change = &change;
     let read = || async {
         let (attempt, found) = cx.begin_with::<CharacterDocument>(id).await?;

@@ -24,12 +24,9 @@ use crate::{
 };
 
 /// Creates a place, without exits.
-pub async fn create_place(
-    cx: Cx<'_>,
-    input: CreatePlaceInput,
-) -> Result<PlaceDocument, Stop<CreatePlaceResult>> {
+pub async fn create_place(cx: Cx<'_>, input: CreatePlaceInput) -> Answer<CreatePlaceResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "createPlace"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createPlace"], &input);
     let CreatePlaceInput { title, description, is_shop, gold, .. } = input.into_inner();
     let (description, gold) = (description.unwrap_or_default(), gold.map_or(0, |gold| gold.0));
     let place = fresh_place(&op, title, description, is_shop.unwrap_or(false), gold, Vec::new());
@@ -67,10 +64,7 @@ pub(in super::super) fn fresh_place(
 }
 
 /// Opens an exit to another place, or closes it. A repeat changes nothing.
-pub async fn set_exit(
-    cx: Cx<'_>,
-    input: SetExitInput,
-) -> Result<PlaceDocument, Stop<SetExitResult>> {
+pub async fn set_exit(cx: Cx<'_>, input: SetExitInput) -> Answer<SetExitResult> {
     let (_, input) = (cx.requester.subject()?, input.checked()?);
     let id = &*input.place_id;
     let to = input.to_place_id.as_deref().map(String::as_str);
@@ -98,12 +92,9 @@ pub async fn set_exit(
 }
 
 /// Adds an item to the catalogue.
-pub async fn create_item(
-    cx: Cx<'_>,
-    input: CreateItemInput,
-) -> Result<ItemDocument, Stop<CreateItemResult>> {
+pub async fn create_item(cx: Cx<'_>, input: CreateItemInput) -> Answer<CreateItemResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "createItem"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createItem"], &input);
     if let Some(picture) = &input.picture_id
         && asset_by_id(cx, picture).await?.is_none()
         // A repeat is answered even if the asset is gone.
@@ -156,7 +147,7 @@ pub enum Minted {
 }
 
 /// Makes a thing of an item, once per op.
-pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Result<Minted, Stop<MintItemResult>> {
+pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Answer<MintItemResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
     let item = items(&cx).get_settled(&input.item_id).await?;
     let item = &item.ok_or_else(|| NotFound::of(NodeKind::ITEM, &input.item_id))?;
@@ -171,7 +162,7 @@ pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Result<Minted, Stop<
     if input.price.is_some() && holder.kind == HolderKind::Character {
         return Err(InvalidInput::new("price", "is for things at a place").into());
     }
-    let op = &cx.op(&[subject, "mintItem"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[subject, "mintItem"], input);
     let quantity = i64::from(input.quantity.unwrap_or(1));
     if quantity > 1 && !item.stacks {
         return Err(InvalidInput::new(
@@ -216,7 +207,7 @@ pub async fn mint_item(cx: Cx<'_>, input: MintItemInput) -> Result<Minted, Stop<
 }
 
 /// The document to which a thing is added.
-async fn minted(cx: Cx<'_>, holder: &Holder) -> Result<Minted, Stop<MintItemResult>> {
+async fn minted(cx: Cx<'_>, holder: &Holder) -> Answer<MintItemResult> {
     let id = &*holder.id;
     Ok(match holder.kind {
         HolderKind::Character => {
@@ -235,11 +226,10 @@ async fn minted(cx: Cx<'_>, holder: &Holder) -> Result<Minted, Stop<MintItemResu
 pub async fn change_attributes(
     cx: Cx<'_>,
     input: ChangeAttributesInput,
-) -> Result<CharacterDocument, Stop<ChangeAttributesResult>> {
-    let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let (actor, key) = (&*input.character_id, input.idempotency_key.as_ref());
-    let op = &cx.op(&[subject, "changeAttributes"], key, &**input);
-    let call = Call { cx, op, is_keyed: key.is_some(), actor, owner: None };
+) -> Answer<ChangeAttributesResult> {
+    let input = &input.checked()?;
+    let mut call = Call::of_player(cx, "changeAttributes", input, &input.character_id)?;
+    call.owner = None;
     let by = |number: Option<i32>| i64::from(number.unwrap_or(0));
     let changes = Changes {
         health: by(input.health),
@@ -248,7 +238,7 @@ pub async fn change_attributes(
         max_mana: by(input.max_mana),
     };
     let gold = input.gold.map_or(0, |gold| gold.0);
-    act(call, |character| {
+    act(&call, |character| {
         let mut part = Part::of_character(character);
         part.mark.changes = Some(changes.clone());
         part.mark.minted = gold;

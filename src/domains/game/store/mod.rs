@@ -126,26 +126,6 @@ pub(super) async fn remove_character(app: &App, id: &str, mark: &Mark) -> Result
 /// Number of documents of one kind that one command of the sweep reads.
 pub(super) const SWEPT: i64 = 500;
 
-/// Documents whose oldest mark is from a time from `from` on and before `before`, the oldest first.
-pub(super) async fn list_marked<T: Stored>(
-    app: &App,
-    from: DateTime,
-    before: DateTime,
-    limit: i64,
-) -> Result<SweptPage<T>> {
-    app.collection().list_between(("markedAt", "marked_at"), from, before, limit).await
-}
-
-/// Places whose copies are older since a time from `from` on and before `before`, the oldest first.
-pub(super) async fn list_pending(
-    app: &App,
-    from: DateTime,
-    before: DateTime,
-    limit: i64,
-) -> Result<SweptPage<PlaceDocument>> {
-    places(app).list_between(("pendingAt", "pending_at"), from, before, limit).await
-}
-
 /// Calls `each` for every document of a kind.
 pub(super) async fn for_each<T: Stored>(app: &App, each: impl FnMut(T)) -> Result<()> {
     app.collection().for_each(each).await

@@ -72,7 +72,7 @@ result! {
     pub enum CreateItemResult: ItemDocument => Item | NotFound | Conflict | InvalidInput;
 
     /// Result of `mintItem`: the character that carries the thing, or the place where it lies, or a refusal.
-    pub enum MintItemResult: Character + Place | NotFound | NoRoom | Conflict | InvalidInput;
+    pub enum MintItemResult of Minted: Character + Place | NotFound | NoRoom | Conflict | InvalidInput;
 
     /// Result of `changeAttributes`: the character, or a refusal. `InsufficientGold`: it has less gold than is to be taken.
     pub enum ChangeAttributesResult:

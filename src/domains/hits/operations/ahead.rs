@@ -5,13 +5,16 @@
 
 use super::{
     super::{
-        calendar::{DAY, day_of, days_of_month},
+        calendar::days_of_month,
         documents::{DayDocument, MonthDocument, PageDate},
         store::{self, Sums},
     },
     counting::TOTAL,
 };
-use crate::app::App;
+use crate::{
+    app::App,
+    domains::times::{DAY, day_of},
+};
 
 /// The pages of today's hits for which the documents of tomorrow are to be created, with that day.
 pub(super) fn drawn(app: &App, days: &Sums, now: i64) -> Vec<PageDate> {

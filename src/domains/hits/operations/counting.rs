@@ -4,14 +4,17 @@ use mongodb::bson::DateTime;
 
 use super::{
     super::{
-        calendar::{DAY, HOUR, MINUTE, YEARS, day_of},
+        calendar::YEARS,
         documents::{Counts, PageDate},
         store::{self, Batch, Sums},
         types::{HitsRecorded, RecordHitsInput, RecordHitsResult},
     },
     SITE, ahead,
 };
-use crate::graphql::{declared::nested, prelude::*};
+use crate::{
+    domains::times::{DAY, HOUR, MINUTE, day_of},
+    graphql::{declared::nested, prelude::*},
+};
 
 /// How far a caller's clock may be ahead, in milliseconds.
 const AHEAD: i64 = 60_000;
@@ -22,21 +25,18 @@ const SOURCE: std::ops::RangeInclusive<usize> = 1..=200;
 ///
 /// # Errors
 /// `Uncounted` if only some of them may have been counted; with an idempotency key `Unavailable`.
-pub async fn record_hits(
-    cx: Cx<'_>,
-    input: RecordHitsInput,
-) -> Result<HitsRecorded, Stop<RecordHitsResult>> {
-    let input = input.checked()?.into_inner();
+pub async fn record_hits(cx: Cx<'_>, input: RecordHitsInput) -> Answer<RecordHitsResult> {
+    let input = input.checked()?;
     let subject = cx.requester.subject()?;
-    let tag = input.idempotency_key.as_ref().map(|key| {
-        let op = cx.op(&[subject, "recordHits"], Some(key), &input);
+    let tag = input.idempotency_key.is_some().then(|| {
+        let op = cx.op(&[subject, "recordHits"], &input);
         // Other hits under the same key are another batch.
         format!("{}/{}", op.id, op.input)
     });
     let count = i32::try_from(input.hits.len()).unwrap_or(i32::MAX);
     let now = cx.clock().timestamp_millis();
     let mut tally = Tally::default();
-    for (at, mut hit) in input.hits.into_iter().enumerate() {
+    for (at, mut hit) in input.into_inner().hits.into_iter().enumerate() {
         nested()(&format!("hits.{at}"), &mut hit)?;
         let refused =
             |reason: &str| Stop::from(InvalidInput::new(&format!("hits.{at}.at"), reason));

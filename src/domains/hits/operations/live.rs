@@ -7,13 +7,14 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
     super::{
-        calendar::{Calendar, DAY, MINUTE, day_of},
+        calendar::Calendar,
         documents::{DayDocument, PageDate},
         types::{HitReport, HitsChanged, ReportRange, Resolution},
     },
     reports::{Bucket, Plan, page_of},
 };
 use crate::{
+    domains::times::{DAY, MINUTE, day_of},
     graphql::{
         prelude::*,
         shared::Shared,
@@ -193,7 +194,7 @@ pub(in super::super) fn hits_changed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domains::hits::calendar::midnight;
+    use crate::domains::times::midnight;
 
     fn page() -> PageDate {
         PageDate { site: "a.example".into(), page: "/a".into(), date: String::new() }

@@ -7,14 +7,18 @@ use std::{
 
 use super::{
     super::{
-        calendar::{Calendar, DAY, HOUR, MINUTE, YEARS, day_of, midnight},
+        calendar::{Calendar, YEARS},
         documents::{Counts, DayDocument, MonthDocument, PageDate, PageTotal},
         store,
         types::{ReportRange, Resolution, TopPagesPeriod},
     },
     SITE,
 };
-use crate::{graphql::prelude::*, mongo::Stored as _};
+use crate::{
+    domains::times::{DAY, HOUR, MINUTE, day_of, midnight},
+    graphql::prelude::*,
+    mongo::Stored as _,
+};
 
 /// Maximum number of buckets of a report: a day has 1,440 minutes.
 const BUCKETS: usize = 1_500;

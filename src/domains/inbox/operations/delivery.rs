@@ -26,12 +26,9 @@ const FIRST: usize = 100;
 const BATCH: usize = 500;
 
 /// Sends a message. Once for each idempotency key.
-pub async fn send_message(
-    cx: Cx<'_>,
-    input: SendMessageInput,
-) -> Result<MessageCopy, Stop<SendMessageResult>> {
+pub async fn send_message(cx: Cx<'_>, input: SendMessageInput) -> Answer<SendMessageResult> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[by, "sendMessage"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[by, "sendMessage"], &input);
     if input.to_user_ids.iter().any(|user| user.0 == by) {
         return Err(InvalidInput::new("toUserIds", "names you, the sender").into());
     }

@@ -104,7 +104,7 @@ async fn unread(app: &App, user: &str) -> Result<i64> {
 }
 
 /// Marks a message as read, with all before it. A repeat changes nothing.
-pub async fn mark_read(cx: Cx<'_>, input: MarkReadInput) -> Result<ReadMark, Stop<MarkReadResult>> {
+pub async fn mark_read(cx: Cx<'_>, input: MarkReadInput) -> Answer<MarkReadResult> {
     let (own, input) = (cx.requester.subject()?, input.checked()?);
     let id = &*input.message_id;
     let found = store::bucket_with(&cx, own, id).await?;

@@ -65,7 +65,7 @@ pub(super) async fn count(
         let until = DateTime::from_millis(now.timestamp_millis().saturating_add(time));
         let counted = vec![op.id.clone()];
         let sender = SenderDocument { id: by.to_owned(), until, counted, v: Version };
-        if senders(app).insert(sender).await.decided()?.is_some() {
+        if senders(app).insert(&sender).await.decided()?.is_some() {
             return Ok(());
         }
     }

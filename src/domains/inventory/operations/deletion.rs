@@ -10,22 +10,12 @@ use super::super::{
     },
 };
 use crate::{
-    app::App,
     domains::catalog::{self, Variant},
-    error::Error,
-    flow::{Attempt, Step, Verdict, decide},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        refusals::{InUse, NotFound, Stop},
-    },
+    graphql::prelude::*,
 };
 
 /// Deletes a product without variants.
-pub async fn delete_product(
-    cx: Cx<'_>,
-    input: DeleteProductInput,
-) -> Result<DeletedProduct, Stop<DeleteProductResult>> {
+pub async fn delete_product(cx: Cx<'_>, input: DeleteProductInput) -> Answer<DeleteProductResult> {
     let sku = &*input.checked()?.into_inner().sku.0;
     let read = || async {
         let attempt = cx.begin().await?;
@@ -55,10 +45,7 @@ pub async fn delete_product(
 }
 
 /// Deletes a variant. The closed stock remembers it, so a repeat finds that it was deleted.
-pub async fn delete_variant(
-    cx: Cx<'_>,
-    input: DeleteVariantInput,
-) -> Result<DeletedVariant, Stop<DeleteVariantResult>> {
+pub async fn delete_variant(cx: Cx<'_>, input: DeleteVariantInput) -> Answer<DeleteVariantResult> {
     let sku = &*input.checked()?.into_inner().sku.0;
     let read = || async {
         let attempt = cx.begin().await?;
@@ -110,7 +97,7 @@ async fn close(app: &App, sku: &str, generation: &str, attempt: &Attempt) -> Res
         Verdict::Applied(_) => Closed::Yes,
         Verdict::Refused((), _) => Closed::Reserved,
         // It never had stock. A closed stock document refuses a first receipt in flight.
-        Verdict::Missing if stocks(app).insert(closed).await.decided()?.is_some() => Closed::Yes,
+        Verdict::Missing if stocks(app).insert(&closed).await.decided()?.is_some() => Closed::Yes,
         Verdict::Missing => Closed::Again,
     })
 }

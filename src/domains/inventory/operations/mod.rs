@@ -22,15 +22,12 @@ pub use super::store::{
     Destination, for_each, forget_each, release, retire, retire_restock, return_surplus,
 };
 use super::{
-    documents::{Reservation, StockDocument, SweptStock},
+    documents::{Reservation, SWEEP_AT, StockDocument, SweptStock},
     store::{self, NotApplied, NotReserved, stocks},
 };
 use crate::{
-    app::App,
     domains::catalog,
-    error::Error,
-    flow::{Attempt, Verdict},
-    graphql::input,
+    graphql::prelude::*,
     join::join_all,
     locks::lock,
     mongo::{Walk, guarded::Sends, swept::SweptPage},
@@ -234,13 +231,14 @@ pub async fn list_to_sweep(
     vanished: DateTime,
     limit: i64,
 ) -> Result<SweptPage<SweptStock>, Error> {
-    let mut found = store::list_to_sweep(app, &range, limit).await?;
+    let (all, by) = (app.collection::<SweptStock>(), (SWEEP_AT, "sweep_at"));
+    let mut found = all.list_between(by, range.start, range.end, limit).await?;
     let quiet = range.end;
     let is_due = |entry: &Reservation| {
         let mut marks = entry.reserve_marks.iter().chain(&entry.apply_marks);
         entry.at < vanished || (entry.at < quiet && marks.any(|mark| mark.at < quiet))
     };
-    for stock in &mut found.items {
+    for stock in found.iter_mut().filter_map(|one| one.document.as_mut()) {
         stock.reservations.retain(is_due);
     }
     Ok(found)

@@ -9,15 +9,9 @@ use super::super::{
     },
 };
 use crate::{
-    app::App,
     domains::catalog,
-    error::Error,
-    flow::{Attempt, OpRecord, Step, decide},
-    graphql::{
-        cx::Cx,
-        declared::Input,
-        refusals::{Conflict, NotFound, Refusal, Stop},
-    },
+    flow::OpRecord,
+    graphql::{prelude::*, refusals::Refusal},
     mongo::Version,
 };
 
@@ -54,12 +48,9 @@ pub(in super::super) enum Refused {
 impl Refusal for Refused {}
 
 /// Books a receipt of goods, once per idempotency key.
-pub async fn receive_stock(
-    cx: Cx<'_>,
-    input: ReceiveStockInput,
-) -> Result<StockDocument, Stop<ReceiveStockResult>> {
+pub async fn receive_stock(cx: Cx<'_>, input: ReceiveStockInput) -> Answer<ReceiveStockResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = &cx.op(&[subject, "receiveStock"], input.idempotency_key.as_ref(), &*input);
+    let op = &cx.op(&[subject, "receiveStock"], &input);
     // Without an idempotency key of the client the call can't be a repeat.
     let once = Once::Op { op, may_be_repeat: input.idempotency_key.is_some() };
     let booked = book(&cx, &input.sku, input.quantity.into(), once).await;
@@ -75,12 +66,9 @@ pub async fn receive_stock(
 }
 
 /// Takes free pieces out of stock that can't be sold, once per idempotency key. Reserved pieces aren't touched.
-pub async fn write_off_stock(
-    cx: Cx<'_>,
-    input: WriteOffStockInput,
-) -> Result<StockDocument, Stop<WriteOffStockResult>> {
+pub async fn write_off_stock(cx: Cx<'_>, input: WriteOffStockInput) -> Answer<WriteOffStockResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = &cx.op(&[subject, "writeOffStock"], input.idempotency_key.as_ref(), &*input);
+    let op = &cx.op(&[subject, "writeOffStock"], &input);
     let once = Once::Op { op, may_be_repeat: input.idempotency_key.is_some() };
     let (sku, quantity) = (&*input.sku, i64::from(input.quantity));
     let booked = book(&cx, sku, -quantity, once).await;
@@ -138,7 +126,7 @@ pub(in super::super) async fn book(
             }
             let first = first_receipt(sku, quantity, once, &attempt);
             // If another first receipt was faster, this one is added to it.
-            let inserted = stocks(app).insert(first.clone()).await.decided()?;
+            let inserted = stocks(app).insert(&first).await.decided()?;
             return Ok(Step::or_again(inserted.map(|()| (first, Booked::Now))));
         };
         if stock.is_left_over(&generation) {

@@ -7,13 +7,11 @@ pub(super) use reservations::{
     NotApplied, NotReserved, applying, forget_empty, reserving, restocking,
 };
 
-use std::ops::Range;
-
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     MAX_RECEIPTS,
-    documents::{ReceiptDocument, SWEEP_AT, StockDocument, StoredLevel, SweptStock},
+    documents::{ReceiptDocument, StockDocument, StoredLevel},
 };
 use crate::{
     app::App,
@@ -26,7 +24,6 @@ use crate::{
         condition::{Condition, at_least, contains, has_element, has_room, is},
         expression::{append, array, both, choose, count, literal, whole},
         guarded::Guarded,
-        swept::SweptPage,
     },
 };
 
@@ -143,19 +140,6 @@ pub(super) async fn forget(app: &App, before: DateTime) -> Result<(), Error> {
 /// Rule: the product isn't deleted.
 fn is_open<R>(otherwise: R) -> (Condition, R) {
     (is("deleting", true).negated(), otherwise)
-}
-
-/// Stock documents with something to sweep since a time of the range, those that have waited longest first.
-pub(super) async fn list_to_sweep(
-    app: &App,
-    range: &Range<DateTime>,
-    limit: i64,
-) -> Result<SweptPage<SweptStock>, Error> {
-    let filter = doc! { SWEEP_AT: { "$gte": range.start, "$lt": range.end } };
-    let sort = doc! { SWEEP_AT: 1 };
-    let projection = Some(doc! { "_id": 1, "reservations": 1, SWEEP_AT: 1 });
-    let list = List { filter, sort, limit, projection, ..List::default() };
-    app.collection().list_swept((SWEEP_AT, range.start), list).await
 }
 
 /// Of these SKUs, the stock documents with an entry of the holder.

@@ -6,7 +6,7 @@ use super::{
         store,
         types::{ChangeOrderAddressInput, ChangeOrderAddressResult, OrderNotOpen, OrderShipped},
     },
-    Changed, begin, demand_room,
+    begin, demand_room,
 };
 use crate::{domains::carts::quotes::operations as quotes, graphql::prelude::*};
 
@@ -14,11 +14,10 @@ use crate::{domains::carts::quotes::operations as quotes, graphql::prelude::*};
 pub async fn change_order_address(
     cx: Cx<'_>,
     input: ChangeOrderAddressInput,
-) -> Changed<ChangeOrderAddressResult> {
+) -> Answer<ChangeOrderAddressResult> {
     let input = &input.checked()?;
     let id = &input.order_id;
-    let scope = [id.as_str(), "changeOrderAddress"];
-    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &input.shipping);
+    let op = &cx.op_of(&[id, "changeOrderAddress"], input, &input.shipping);
     decide(
         || begin(cx, id),
         |attempt: Attempt, order: OrderDocument| async move {

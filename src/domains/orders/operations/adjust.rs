@@ -7,7 +7,7 @@ use super::{
         store::{self, Decision, orders},
         types::{AdjustOrderLineInput, AdjustOrderLineResult, OrderNotOpen},
     },
-    Changed, begin, charges, demand_room, discount, fulfilment, outbox, too_many_holders,
+    begin, charges, demand_room, discount, fulfilment, outbox, too_many_holders,
 };
 use crate::{
     domains::{
@@ -32,10 +32,9 @@ const RAISES: usize = 16;
 pub async fn adjust_order_line(
     cx: Cx<'_>,
     input: AdjustOrderLineInput,
-) -> Changed<AdjustOrderLineResult> {
+) -> Answer<AdjustOrderLineResult> {
     let input = input.checked()?;
-    let scope = [input.order_id.as_str(), "adjustOrderLine"];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[input.order_id.as_str(), "adjustOrderLine"], &input);
     let call = &Call { cx, input: &input, op };
     decide(|| begin(cx, &input.order_id), |attempt, order| call.step(attempt, order)).await
 }

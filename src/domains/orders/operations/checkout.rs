@@ -7,7 +7,7 @@ use super::{
         together::Recount,
         types::{CartEmpty, CheckoutCartInput, CheckoutCartResult, CheckoutShort, ShortLine},
     },
-    Changed, charges, discount, has_payment, number, too_many_holders,
+    charges, discount, has_payment, number, too_many_holders,
 };
 use crate::{
     domains::{
@@ -23,10 +23,10 @@ use crate::{
 };
 
 /// Checks a cart out, and returns its order.
-pub async fn checkout_cart(cx: Cx<'_>, input: CheckoutCartInput) -> Changed<CheckoutCartResult> {
+pub async fn checkout_cart(cx: Cx<'_>, input: CheckoutCartInput) -> Answer<CheckoutCartResult> {
     let input = &input.checked()?;
-    let (scope, digested) = ([&*input.cart_id, "checkoutCart"], (&input.shipping, &input.payment));
-    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &digested);
+    let digested = (&input.shipping, &input.payment);
+    let op = &cx.op_of(&[&input.cart_id, "checkoutCart"], input, &digested);
     let call = Call { cx, id: &input.cart_id, op, payment: Payment::from(&input.payment) };
     let checked_out = checkout::check_out::<SaleOfCart>(&call, |new, cart| {
         charges::check_quote(&cx, cart, &input.shipping)?;

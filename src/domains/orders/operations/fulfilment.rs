@@ -9,15 +9,14 @@ use super::{
             TooManyPieces, UnpackOrderInput, UnpackOrderResult,
         },
     },
-    Changed, free, merchants_op, once,
+    free, merchants_op, once,
 };
 use crate::graphql::prelude::*;
 
 /// Packs pieces of an order as a new shipment.
-pub async fn pack_order(cx: Cx<'_>, input: PackOrderInput) -> Changed<PackOrderResult> {
+pub async fn pack_order(cx: Cx<'_>, input: PackOrderInput) -> Answer<PackOrderResult> {
     let input = &input.checked()?;
-    let op =
-        &merchants_op(cx, "packOrder", &input.order_id, input.idempotency_key.as_ref(), &**input)?;
+    let op = &merchants_op(cx, "packOrder", &input.order_id, input)?;
     once(cx, &input.order_id, op, |order, attempt| {
         let lines = match &input.lines {
             Some(lines) => named(lines),
@@ -58,15 +57,9 @@ pub async fn pack_order(cx: Cx<'_>, input: PackOrderInput) -> Changed<PackOrderR
 }
 
 /// Undoes a packed shipment.
-pub async fn unpack_order(cx: Cx<'_>, input: UnpackOrderInput) -> Changed<UnpackOrderResult> {
+pub async fn unpack_order(cx: Cx<'_>, input: UnpackOrderInput) -> Answer<UnpackOrderResult> {
     let input = &input.checked()?;
-    let op = &merchants_op(
-        cx,
-        "unpackOrder",
-        &input.order_id,
-        input.idempotency_key.as_ref(),
-        &**input,
-    )?;
+    let op = &merchants_op(cx, "unpackOrder", &input.order_id, input)?;
     once(cx, &input.order_id, op, |mut order, _attempt| {
         let _packed = shipment(&mut order, input.shipment_number, ShipmentState::Packed)?;
         order.shipments.retain(|one| one.number != input.shipment_number);
@@ -76,10 +69,9 @@ pub async fn unpack_order(cx: Cx<'_>, input: UnpackOrderInput) -> Changed<Unpack
 }
 
 /// Records that a shipment was handed to its carrier.
-pub async fn ship_order(cx: Cx<'_>, input: ShipOrderInput) -> Changed<ShipOrderResult> {
+pub async fn ship_order(cx: Cx<'_>, input: ShipOrderInput) -> Answer<ShipOrderResult> {
     let input = &input.checked()?;
-    let op =
-        &merchants_op(cx, "shipOrder", &input.order_id, input.idempotency_key.as_ref(), &**input)?;
+    let op = &merchants_op(cx, "shipOrder", &input.order_id, input)?;
     once(cx, &input.order_id, op, |mut order, attempt| {
         let shipment = shipment(&mut order, input.shipment_number, ShipmentState::Packed)?;
         shipment.state = ShipmentState::Shipped;
@@ -92,15 +84,9 @@ pub async fn ship_order(cx: Cx<'_>, input: ShipOrderInput) -> Changed<ShipOrderR
 }
 
 /// Records that a shipment has arrived.
-pub async fn deliver_order(cx: Cx<'_>, input: DeliverOrderInput) -> Changed<DeliverOrderResult> {
+pub async fn deliver_order(cx: Cx<'_>, input: DeliverOrderInput) -> Answer<DeliverOrderResult> {
     let input = &input.checked()?;
-    let op = &merchants_op(
-        cx,
-        "deliverOrder",
-        &input.order_id,
-        input.idempotency_key.as_ref(),
-        &**input,
-    )?;
+    let op = &merchants_op(cx, "deliverOrder", &input.order_id, input)?;
     once(cx, &input.order_id, op, |mut order, attempt| {
         let shipment = shipment(&mut order, input.shipment_number, ShipmentState::Shipped)?;
         shipment.state = ShipmentState::Delivered;

@@ -39,10 +39,10 @@ use super::{
         OrderNotOpen,
     },
 };
-use crate::graphql::prelude::*;
-
-/// What a mutation of an order returns.
-type Changed<U> = Result<OrderDocument, Stop<U>>;
+use crate::graphql::{
+    declared::{Checked, Keyed},
+    prelude::*,
+};
 
 /// Returns the order if the caller may read it: their own, an anonymous one whose id they know, or any as a
 /// merchant.
@@ -52,9 +52,9 @@ pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>> {
 }
 
 /// Cancels an order: goods and money are returned, each once.
-pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Changed<CancelOrderResult> {
+pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Answer<CancelOrderResult> {
     let input = input.checked()?;
-    let op = &cx.op(&[&input.order_id, "cancelOrder"], input.idempotency_key.as_ref(), &());
+    let op = &cx.op_of(&[&input.order_id, "cancelOrder"], &input, &());
     once(cx, &input.order_id, op, |order, _attempt| {
         fulfilment::demand_unsent(&order)?;
         Ok(cancelled(order))
@@ -85,10 +85,7 @@ fn cancelled(mut order: OrderDocument) -> Decision {
 }
 
 /// Deletes a cancelled order for good.
-pub async fn delete_order(
-    cx: Cx<'_>,
-    input: DeleteOrderInput,
-) -> Result<DeletedOrder, Stop<DeleteOrderResult>> {
+pub async fn delete_order(cx: Cx<'_>, input: DeleteOrderInput) -> Answer<DeleteOrderResult> {
     let input = input.checked()?;
     let id = &input.order_id;
     if store::leave_tombstone(&cx, id).after().await?.is_some() {
@@ -124,7 +121,7 @@ async fn once<U>(
     id: &str,
     op: &Op,
     decision: impl Fn(OrderDocument, &Attempt) -> Result<Decision, Stop<U>>,
-) -> Changed<U>
+) -> Result<OrderDocument, Stop<U>>
 where
     U: From<NotFound> + From<OrderNotOpen> + From<Conflict>,
 {
@@ -154,14 +151,8 @@ fn free(order: OrderDocument) -> Decision {
 }
 
 /// The op of a merchant's call. Its scope begins with the merchant: the id of an order is a capability of customers.
-fn merchants_op(
-    cx: Cx<'_>,
-    name: &str,
-    order: &str,
-    idempotency_key: Option<&ID>,
-    input: &impl serde::Serialize,
-) -> Result<Op> {
-    Ok(cx.op(&[cx.requester.subject()?, order, name], idempotency_key, input))
+fn merchants_op(cx: Cx<'_>, name: &str, order: &str, input: &Checked<impl Keyed>) -> Result<Op> {
+    Ok(cx.op(&[cx.requester.subject()?, order, name], input))
 }
 
 /// Checks that the order can record one more op. It can't if it was changed too often while idempotency keys are

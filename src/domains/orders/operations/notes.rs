@@ -6,15 +6,15 @@ use super::{
         store,
         types::{NOTES, NoteOrderInput, NoteOrderResult},
     },
-    Changed, begin, demand_room, merchants_op,
+    begin, demand_room, merchants_op,
 };
 use crate::graphql::prelude::*;
 
 /// Adds a note to an order in any state.
-pub async fn note_order(cx: Cx<'_>, input: NoteOrderInput) -> Changed<NoteOrderResult> {
+pub async fn note_order(cx: Cx<'_>, input: NoteOrderInput) -> Answer<NoteOrderResult> {
     let input = &input.checked()?;
     let id = &input.order_id;
-    let op = &merchants_op(cx, "noteOrder", id, input.idempotency_key.as_ref(), &**input)?;
+    let op = &merchants_op(cx, "noteOrder", id, input)?;
     let author = cx.requester.subject()?;
     decide(
         || begin(cx, id),

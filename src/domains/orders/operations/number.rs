@@ -7,11 +7,7 @@ use super::super::{
     documents::{OrderDocument, OrderNumberDocument},
     store,
 };
-use crate::{
-    app::{App, Ids},
-    error::{Error, Result},
-    mongo::Version,
-};
+use crate::{app::Ids, graphql::prelude::*, mongo::Version};
 
 /// The digits 0 to 31.
 const SYMBOLS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -88,7 +84,7 @@ async fn claimed(app: &App, id: &str) -> Result<String> {
     for attempt in 0..TRIES {
         let number = derived(app.ids(), id, attempt);
         let claim = OrderNumberDocument { id: number, order: id.to_owned(), v: Version };
-        if numbers.insert_ref(&claim).await.decided()?.is_some() {
+        if numbers.insert(&claim).await.decided()?.is_some() {
             return Ok(claim.id);
         }
         match numbers.get_settled(&claim.id).await? {
@@ -112,7 +108,7 @@ pub(super) async fn place(app: &App, order: OrderDocument) -> Result<Option<Orde
     let first = Some(derived(app.ids(), &order.id, 0));
     let order = OrderDocument { number: first, ..order };
     let orders = store::orders(app);
-    let (written, number) = tokio::join!(orders.insert_ref(&order), claimed(app, &order.id));
+    let (written, number) = tokio::join!(orders.insert(&order), claimed(app, &order.id));
     let (written, number) = (written.decided()?, Some(number?));
     let is_first = number == order.number;
     let order = OrderDocument { number, ..order };

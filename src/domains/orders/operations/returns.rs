@@ -13,7 +13,6 @@ use super::{
             TooManyPieces,
         },
     },
-    Changed,
     adjust::lowered,
     free,
     fulfilment::named,
@@ -25,10 +24,9 @@ use crate::{
 };
 
 /// Requests the return of pieces of a shipment. The caller is whoever may change the order.
-pub async fn request_return(cx: Cx<'_>, input: RequestReturnInput) -> Changed<RequestReturnResult> {
+pub async fn request_return(cx: Cx<'_>, input: RequestReturnInput) -> Answer<RequestReturnResult> {
     let input = &input.checked()?;
-    let scope = [input.order_id.as_str(), "requestReturn"];
-    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[input.order_id.as_str(), "requestReturn"], input);
     let window = Duration::from_secs(u64::from(cx.config().return_days) * 24 * 3_600);
     once(cx, &input.order_id, op, |order, attempt| requested(order, input, window, attempt)).await
 }
@@ -93,15 +91,9 @@ fn requested(
 }
 
 /// Accepts a return: its pieces go back into stock, and their price is refunded, each once.
-pub async fn accept_return(cx: Cx<'_>, input: AcceptReturnInput) -> Changed<AcceptReturnResult> {
+pub async fn accept_return(cx: Cx<'_>, input: AcceptReturnInput) -> Answer<AcceptReturnResult> {
     let input = &input.checked()?;
-    let op = &merchants_op(
-        cx,
-        "acceptReturn",
-        &input.order_id,
-        input.idempotency_key.as_ref(),
-        &**input,
-    )?;
+    let op = &merchants_op(cx, "acceptReturn", &input.order_id, input)?;
     once(cx, &input.order_id, op, |order, attempt| {
         let order = answered(
             order,
@@ -134,15 +126,9 @@ fn taken_back(order: OrderDocument, lines: &[Pieces]) -> Decision {
 }
 
 /// Refuses a return. The customer keeps the pieces.
-pub async fn refuse_return(cx: Cx<'_>, input: RefuseReturnInput) -> Changed<RefuseReturnResult> {
+pub async fn refuse_return(cx: Cx<'_>, input: RefuseReturnInput) -> Answer<RefuseReturnResult> {
     let input = &input.checked()?;
-    let op = &merchants_op(
-        cx,
-        "refuseReturn",
-        &input.order_id,
-        input.idempotency_key.as_ref(),
-        &**input,
-    )?;
+    let op = &merchants_op(cx, "refuseReturn", &input.order_id, input)?;
     once(cx, &input.order_id, op, |order, attempt| {
         answered(order, input.return_number, ReturnState::Refused, input.answer.as_ref(), attempt)
             .map(free)

@@ -7,7 +7,6 @@ use super::{
         store::Decision,
         types::{RefundShippingInput, RefundShippingResult, RefundTooLarge},
     },
-    Changed,
     adjust::refunded_of_checkout,
     merchants_op, once,
 };
@@ -17,15 +16,9 @@ use crate::{domains::carts::quotes::Charges, graphql::prelude::*};
 pub async fn refund_shipping(
     cx: Cx<'_>,
     input: RefundShippingInput,
-) -> Changed<RefundShippingResult> {
+) -> Answer<RefundShippingResult> {
     let input = &input.checked()?;
-    let op = &merchants_op(
-        cx,
-        "refundShipping",
-        &input.order_id,
-        input.idempotency_key.as_ref(),
-        &**input,
-    )?;
+    let op = &merchants_op(cx, "refundShipping", &input.order_id, input)?;
     let amount = input.amount.map(|Long(amount)| amount);
     once(cx, &input.order_id, op, |order, _attempt| Ok(given_back(order, amount)?)).await
 }

@@ -71,14 +71,7 @@ pub(in super::super) async fn list_placed(
         }
         None => filter,
     };
-    let projection = Some(doc! { "_id": 1, "placedAt": 1 });
-    let list = List {
-        filter,
-        sort: keyset::sort(&keys),
-        limit,
-        projection,
-        hint: Some("placed"),
-        ..List::default()
-    };
+    let (sort, hint) = (keyset::sort(&keys), Some("placed"));
+    let list = List { filter, sort, limit, hint, ..List::default() };
     app.collection::<PlacedOrder>().list(list).await
 }

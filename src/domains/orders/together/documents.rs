@@ -60,5 +60,5 @@ document! {
         pub revision: i64,
         /// The mark.
         pub recount: Recount,
-    } in OrderDocument;
+    } in OrderDocument: ["revision", "recount"];
 }

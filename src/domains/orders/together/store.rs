@@ -40,10 +40,6 @@ impl Marked for CountedOrder {
     const LISTED: usize = 200;
     const MARK: (&'static str, &'static str) = ("recount.at", "recount");
 
-    fn fields() -> Document {
-        doc! { "revision": 1, "recount": 1 }
-    }
-
     fn key(&self) -> &str {
         &self.id
     }

@@ -37,13 +37,10 @@ fn lease(seconds: Option<i32>) -> Duration {
 }
 
 /// Claims jobs. A repeat with the same idempotency key returns the jobs of the first call.
-pub async fn claim_job(
-    cx: Cx<'_>,
-    input: ClaimJobInput,
-) -> Result<ClaimedJobs, Stop<ClaimJobResult>> {
+pub async fn claim_job(cx: Cx<'_>, input: ClaimJobInput) -> Answer<ClaimJobResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let queues = queues(&input)?;
-    let op = cx.op(&[subject, "claimJob"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "claimJob"], &input);
     let op = input.idempotency_key.as_ref().map(|_| op);
     if let Some(jobs) = claimed_before(&cx, op.as_ref()).await? {
         return Ok(jobs);
@@ -112,10 +109,7 @@ async fn claimed_before(
 }
 
 /// Renews a lease.
-pub async fn heartbeat_job(
-    cx: Cx<'_>,
-    input: HeartbeatJobInput,
-) -> Result<JobDocument, Stop<HeartbeatJobResult>> {
+pub async fn heartbeat_job(cx: Cx<'_>, input: HeartbeatJobInput) -> Answer<HeartbeatJobResult> {
     let input = input.checked()?;
     let (id, token, lease) = (&input.job_id, &input.token, lease(input.lease_seconds));
     match renew(&cx, id, token, lease).await? {
@@ -135,10 +129,7 @@ pub(super) async fn renew(
 }
 
 /// Completes a job.
-pub async fn complete_job(
-    cx: Cx<'_>,
-    input: CompleteJobInput,
-) -> Result<CompletedJob, Stop<CompleteJobResult>> {
+pub async fn complete_job(cx: Cx<'_>, input: CompleteJobInput) -> Answer<CompleteJobResult> {
     let input = input.checked()?;
     let id = &input.job_id;
     if complete(&cx, id, &input.token).await? {
@@ -157,7 +148,7 @@ pub(super) async fn complete(app: &App, id: &str, token: &str) -> Result<bool> {
 }
 
 /// Ends an attempt as failed.
-pub async fn fail_job(cx: Cx<'_>, input: FailJobInput) -> Result<JobDocument, Stop<FailJobResult>> {
+pub async fn fail_job(cx: Cx<'_>, input: FailJobInput) -> Answer<FailJobResult> {
     let input = input.checked()?;
     let id = &input.job_id;
     let is_retryable = input.is_retryable.unwrap_or(true);

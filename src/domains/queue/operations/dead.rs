@@ -44,12 +44,9 @@ pub async fn dead_jobs(cx: Cx<'_>, queue: &str, paging: Paging) -> Result<Connec
 
 /// Makes dead letters available again. A repeat with the same idempotency key makes none available after the last one that
 /// the first call has chosen, none twice, and not more than `max` in all.
-pub async fn retry_dead_jobs(
-    cx: Cx<'_>,
-    input: RetryDeadJobsInput,
-) -> Result<RetriedJobs, Stop<RetryDeadJobsResult>> {
+pub async fn retry_dead_jobs(cx: Cx<'_>, input: RetryDeadJobsInput) -> Answer<RetryDeadJobsResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "retryDeadJobs"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "retryDeadJobs"], &input);
     let (queue, max) = (&input.queue, input.max.map_or(MAX_RETRIED, i64::from));
     let mut choice = choose(&cx, queue, max, None).await?;
     if input.idempotency_key.is_none() {

@@ -71,9 +71,9 @@ fn is_visible(cx: Cx<'_>, job: &JobDocument) -> bool {
 }
 
 /// Adds a job. Once per idempotency key, and only if there is room for it.
-pub async fn enqueue(cx: Cx<'_>, input: EnqueueInput) -> Result<JobDocument, Stop<EnqueueResult>> {
+pub async fn enqueue(cx: Cx<'_>, input: EnqueueInput) -> Answer<EnqueueResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "enqueue"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "enqueue"], &input);
     let admitted = match bounds::admit(&cx, subject).await? {
         Ok(admitted) => admitted,
         // A repeat finds its job also if there is no room for another one.
@@ -99,7 +99,7 @@ pub async fn enqueue(cx: Cx<'_>, input: EnqueueInput) -> Result<JobDocument, Sto
     answer(added)
 }
 
-fn answer(added: Added) -> Result<JobDocument, Stop<EnqueueResult>> {
+fn answer(added: Added) -> Answer<EnqueueResult> {
     match added {
         Added::Job(job) | Added::Before(job) => Ok(*job),
         Added::OtherInput => Err(Conflict::other_input().into()),
@@ -162,7 +162,7 @@ pub enum Added {
 pub async fn add(app: &App, op: Op, new: NewJob) -> Result<Added> {
     let job = JobDocument::new(op.clone(), new, app.clock());
     for _ in 0..TRIES {
-        if store::jobs(app).insert(job.clone()).await.decided()?.is_some() {
+        if store::jobs(app).insert(&job).await.decided()?.is_some() {
             return Ok(Added::Job(Box::new(job)));
         }
         if let Some(added) = added_before(app, &op).await? {

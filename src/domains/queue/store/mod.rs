@@ -16,14 +16,8 @@ pub(super) fn jobs(app: &App) -> Collection<JobDocument> {
     app.collection()
 }
 
-/// Reads the heads of jobs.
-async fn heads(app: &App, read: List) -> Result<Vec<JobHead>> {
-    app.collection::<JobHead>().list(of_heads(read)).await
-}
-
-fn of_heads(read: List) -> List {
-    let fields = JobHead::FIELDS.iter().map(|field| ((*field).to_owned(), Bson::Int32(1)));
-    List { projection: Some(fields.collect()), ..read }
+fn heads(app: &App) -> Collection<JobHead> {
+    app.collection()
 }
 
 /// Matches a field with any time. Unlike `$exists` it is decided by the index alone.
@@ -50,14 +44,13 @@ pub(super) async fn list_ready(
             hint: Some("ready"),
             ..List::default()
         };
-        let SweptPage { mut items, unreadable } =
-            jobs(app).list_timed_swept(read, "$$ROOT").await?;
-        if unreadable.len() <= passed || items.len() >= limit || passed >= PASSED_OVER {
+        let (mut items, unreadable) = jobs(app).list_timed_readable(read, "$$ROOT").await?;
+        if unreadable <= passed || items.len() >= limit || passed >= PASSED_OVER {
             items.truncate(limit);
             return Ok(items);
         }
         // Twice as many each time, so that few reads pass over however many.
-        passed = unreadable.len().saturating_mul(2).min(PASSED_OVER);
+        passed = unreadable.saturating_mul(2).min(PASSED_OVER);
     }
 }
 
@@ -65,7 +58,7 @@ pub(super) async fn list_ready(
 pub(super) async fn has_ready(app: &App, queue: &str) -> Result<bool> {
     let filter = doc! { "ready.queue": queue };
     let read = List { filter, limit: 1, hint: Some("ready"), ..List::default() };
-    Ok(!heads(app, read).await?.is_empty())
+    Ok(!heads(app).list(read).await?.is_empty())
 }
 
 /// Jobs of a queue whose delay or lease has ended.
@@ -75,9 +68,8 @@ pub(super) async fn list_due(app: &App, queue: &str, limit: i64) -> Result<Vec<J
     };
     let sort = doc! { "due": 1 };
     let read = List { filter, sort, limit, hint: Some("due"), ..List::default() };
-    let heads = app.collection::<JobHead>();
-    let page = heads.list_swept(("due", DateTime::from_millis(0)), of_heads(read)).await?;
-    Ok(page.items)
+    let page = heads(app).list_swept(("due", DateTime::from_millis(0)), read).await?;
+    Ok(page.into_iter().filter_map(|job| job.document).collect())
 }
 
 /// The next queue, in the order of names, that has jobs of a state other than DONE; DELAYED and CLAIMED jobs count as one
@@ -103,7 +95,7 @@ pub(super) async fn next_queue(
     filter.extend(of_state);
     let sort = doc! { field: if is_backward { -1 } else { 1 } };
     let read = List { filter, sort, limit: 1, hint: Some(hint), ..List::default() };
-    Ok(heads(app, read).await?.pop().map(|job| job.queue))
+    Ok(heads(app).list(read).await?.pop().map(|job| job.queue))
 }
 
 /// The jobs that an op has claimed, unless they were claimed by another since.
@@ -151,14 +143,15 @@ pub(super) async fn list_oldest_dead(
         filter.insert("$and", bounds);
     }
     let sort = doc! { "deadAt": 1, "_id": 1 };
-    heads(app, List { filter, sort, limit, hint: Some("dead"), ..List::default() }).await
+    heads(app).list(List { filter, sort, limit, hint: Some("dead"), ..List::default() }).await
 }
 
 /// Of these values of `unique`, those that live jobs have.
 pub(super) async fn list_live_keys(app: &App, keys: &[String]) -> Result<Vec<String>> {
     let filter = doc! { "unique": { "$in": keys } };
     let limit = i64::try_from(keys.len()).unwrap_or(i64::MAX);
-    let live = heads(app, List { filter, limit, hint: Some("unique"), ..List::default() }).await?;
+    let live =
+        heads(app).list(List { filter, limit, hint: Some("unique"), ..List::default() }).await?;
     Ok(live.iter().filter_map(JobHead::unique).collect())
 }
 
@@ -172,13 +165,13 @@ pub(super) async fn list_died(
     let filter = doc! { "queue": queue, "deadAt": { "$gte": time.start, "$lt": time.end } };
     let sort = doc! { "deadAt": 1, "_id": 1 };
     let read = List { filter, sort, limit, hint: Some("dead"), ..List::default() };
-    app.collection().list_swept(("deadAt", time.start), of_heads(read)).await
+    heads(app).list_swept(("deadAt", time.start), read).await
 }
 
 /// The jobs that an op of `retryDeadJobs` made available again, as far as they exist and remember it.
 pub(super) async fn list_retried_by(app: &App, op: &str, limit: i64) -> Result<Vec<JobHead>> {
     let filter = doc! { "retries.op": op };
-    heads(app, List { filter, limit, hint: Some("retried"), ..List::default() }).await
+    heads(app).list(List { filter, limit, hint: Some("retried"), ..List::default() }).await
 }
 
 /// Number of jobs of a queue in a state other than DONE, counted up to `limit`.
@@ -224,7 +217,7 @@ pub(super) async fn next_producer_with_dead(app: &App, after: &str) -> Result<Op
     let filter = doc! { "by": { "$gt": after }, "deadAt": any_time() };
     let sort = doc! { "by": 1 };
     let read = List { filter, sort, limit: 1, hint: Some("dead_by"), ..List::default() };
-    Ok(heads(app, read).await?.pop().and_then(|job| job.by))
+    Ok(heads(app).list(read).await?.pop().and_then(|job| job.by))
 }
 
 /// Removes the oldest dead letters of a producer, or of all. Returns their number.
@@ -232,7 +225,7 @@ pub(super) async fn remove_oldest_dead(app: &App, by: Option<&str>, limit: i64) 
     let filter = doc! { "by": producer(by), "deadAt": any_time() };
     let sort = doc! { "deadAt": 1 };
     let hint = Some(if by.is_some() { "dead_by" } else { "died" });
-    let oldest = heads(app, List { filter, sort, limit, hint, ..List::default() }).await?;
+    let oldest = heads(app).list(List { filter, sort, limit, hint, ..List::default() }).await?;
     let Some(last) = oldest.last().and_then(|job| job.dead_at) else { return Ok(0) };
     let ids: Vec<_> = oldest.into_iter().map(|job| job.id).collect();
     // One that was made available meanwhile has no time of its death, or a later one.
@@ -243,7 +236,8 @@ pub(super) async fn remove_oldest_dead(app: &App, by: Option<&str>, limit: i64) 
 /// Removes jobs that are DONE since before `before`. Returns their number.
 pub(super) async fn remove_done(app: &App, before: DateTime, limit: i64) -> Result<u64> {
     let filter = doc! { "doneAt": { "$lt": before } };
-    let done = heads(app, List { filter, limit, hint: Some("done"), ..List::default() }).await?;
+    let done =
+        heads(app).list(List { filter, limit, hint: Some("done"), ..List::default() }).await?;
     if done.is_empty() {
         return Ok(0);
     }

@@ -10,7 +10,7 @@ use std::{ops::RangeInclusive, time::Duration};
 use mongodb::bson;
 
 use super::{
-    calendar::{Calendar, HOUR, shortest},
+    calendar::{Calendar, shortest},
     documents::{Level, SessionDocument, Slot, StatDocument},
     store,
     types::{
@@ -18,7 +18,7 @@ use super::{
     },
 };
 use crate::{
-    domains::times::{Between, Times, floor},
+    domains::times::{Between, HOUR, Times, floor},
     flow::{earlier, later},
     graphql::{prelude::*, scalars::DateTime},
     mongo::Version,
@@ -56,9 +56,9 @@ pub(super) fn calendar(app: &App) -> Calendar {
 pub async fn record_sessions(
     cx: Cx<'_>,
     input: RecordSessionsInput,
-) -> Result<SessionsRecorded, Stop<RecordSessionsResult>> {
+) -> Answer<RecordSessionsResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "recordSessions"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "recordSessions"], &input);
     let attempt = cx.begin().await?;
     let sessions = input.into_inner().sessions;
     let (count, since) = (sessions.len(), earlier(attempt.now(), retention(&cx)));

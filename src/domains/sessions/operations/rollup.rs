@@ -10,10 +10,10 @@ use super::{
         store::{self, Run},
         types::{RolledUp, RunRollupInput, RunRollupResult},
     },
-    HOUR, calendar, retention,
+    calendar, retention,
 };
 use crate::{
-    domains::times::floor,
+    domains::times::{HOUR, floor},
     flow::{earlier, lease::Lease},
     graphql::prelude::*,
 };
@@ -30,10 +30,7 @@ const IDLE: Duration = Duration::from_secs(24 * 3_600);
 pub(in super::super) type Period = (String, i64);
 
 /// Rolls up the sessions that have arrived.
-pub async fn run_rollup(
-    cx: Cx<'_>,
-    input: RunRollupInput,
-) -> Result<RolledUp, Stop<RunRollupResult>> {
+pub async fn run_rollup(cx: Cx<'_>, input: RunRollupInput) -> Answer<RunRollupResult> {
     let input = input.checked()?;
     let most = input.max_sessions.map_or(u64::MAX, |most| u64::from(most.unsigned_abs()));
     let holder = cx.ids().random();

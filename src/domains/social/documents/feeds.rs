@@ -37,6 +37,17 @@ document! {
         pub posts: Vec<Shown>,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "feedPages" of Activity by unsharded(
+        "its unique index begins with a field of an array, which can't be in a shard key"
+    ) {
+        plain("time", "feed month from", "the pages of a feed by time"),
+        + Index {
+            name: "copies",
+            keys: "posts.id feed",
+            // A feed has one copy of a post, on whichever page. Within a page the guard of the update says so.
+            kind: Kind::UniqueWhere("posts.id"),
+            serves: "the copies of a post, one in each feed",
+        },
     }
 }
 
@@ -153,22 +164,4 @@ impl Stored for ReadPage {
     fn read(stored: Arc<RawDocumentBuf>) -> Result<Self> {
         Self::over(stored)
     }
-}
-
-impl Stored for FeedPage {
-    const COLLECTION: &'static str = "feedPages";
-    const GROUP: Group = Group::Activity;
-    const INDEXES: &'static [Index] = &[
-        Index::plain("time", "feed month from", "the pages of a feed by time"),
-        Index {
-            name: "copies",
-            keys: "posts.id feed",
-            // A feed has one copy of a post, on whichever page. Within a page the guard of the update says so.
-            kind: Kind::UniqueWhere("posts.id"),
-            serves: "the copies of a post, one in each feed",
-        },
-    ];
-    const SHARD_KEY: ShardKey = ShardKey::unsharded(
-        "its unique index begins with a field of an array, which can't be in a shard key",
-    );
 }

@@ -34,6 +34,12 @@ document! {
         pub meta?: Box<MetadataPairs>,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "users" {
+        of_field("marking", "marking", "the sweep of markings that were cut"),
+        of("celebrities", "celebrityAt _id", "celebrityAt",
+            "users whose posts news merge in, and whose edges have no marks yet"),
+        of("metadata", "meta.pairs.key meta.pairs.value _id", "meta.version",
+            "users with a pair of metadata"),
     }
 
     /// What others see of a user.
@@ -66,6 +72,12 @@ document! {
         pub due?: DateTime,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "circles" {
+        plain("of", "of _id", "the followers of a user"),
+        plain("by", "by _id", "the users whom a user follows"),
+        plain("circle", "by circles _id", "the users in a circle"),
+        of_field("merged", "merged", "the followed users whose posts news merge in"),
+        of_field("due", "due", "the sweep of edges whose mark isn't decided"),
     }
 }
 
@@ -231,6 +243,11 @@ document! {
         pub deleted_at?: DateTime,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "posts" {
+        of("merged", "merged shown.at shown.id", "merged", "news that merge posts in"),
+        of_field("due", "due", "the sweep of copies that are behind"),
+        of_field("delivering", "delivering", "the sweep of deliveries that were cut"),
+        of_field("deleted", "deletedAt", "the removal of deleted posts"),
     }
 
     /// A vote in a poll.
@@ -247,6 +264,9 @@ document! {
         pub due?: DateTime,
         /// Version of the document's shape.
         pub v: Version<1>,
+    } in "votes" {
+        plain("choice", "post choice", "the number of votes for a choice"),
+        of_field("due", "due", "the sweep of votes that aren't counted"),
     }
 }
 
@@ -264,52 +284,4 @@ impl PostDocument {
     pub(super) fn votes_of(choice: i32) -> String {
         format!("shown.detail.choices.{choice}.votes")
     }
-}
-
-impl Stored for UserDocument {
-    const COLLECTION: &'static str = "users";
-    const INDEXES: &'static [Index] = &[
-        Index::of_field("marking", "marking", "the sweep of markings that were cut"),
-        Index::of(
-            "celebrities",
-            "celebrityAt _id",
-            "celebrityAt",
-            "users whose posts news merge in, and whose edges have no marks yet",
-        ),
-        Index::of(
-            "metadata",
-            "meta.pairs.key meta.pairs.value _id",
-            "meta.version",
-            "users with a pair of metadata",
-        ),
-    ];
-}
-
-impl Stored for EdgeDocument {
-    const COLLECTION: &'static str = "circles";
-    const INDEXES: &'static [Index] = &[
-        Index::plain("of", "of _id", "the followers of a user"),
-        Index::plain("by", "by _id", "the users whom a user follows"),
-        Index::plain("circle", "by circles _id", "the users in a circle"),
-        Index::of_field("merged", "merged", "the followed users whose posts news merge in"),
-        Index::of_field("due", "due", "the sweep of edges whose mark isn't decided"),
-    ];
-}
-
-impl Stored for PostDocument {
-    const COLLECTION: &'static str = "posts";
-    const INDEXES: &'static [Index] = &[
-        Index::of("merged", "merged shown.at shown.id", "merged", "news that merge posts in"),
-        Index::of_field("due", "due", "the sweep of copies that are behind"),
-        Index::of_field("delivering", "delivering", "the sweep of deliveries that were cut"),
-        Index::of_field("deleted", "deletedAt", "the removal of deleted posts"),
-    ];
-}
-
-impl Stored for VoteDocument {
-    const COLLECTION: &'static str = "votes";
-    const INDEXES: &'static [Index] = &[
-        Index::plain("choice", "post choice", "the number of votes for a choice"),
-        Index::of_field("due", "due", "the sweep of votes that aren't counted"),
-    ];
 }

@@ -28,10 +28,7 @@ const COUNTED: u64 = 10_000;
 const TRIES: usize = 20;
 
 /// Puts a user into a circle of the caller. A repeat changes nothing.
-pub async fn circle_user(
-    cx: Cx<'_>,
-    input: CircleUserInput,
-) -> Result<UserDocument, Stop<CircleUserResult>> {
+pub async fn circle_user(cx: Cx<'_>, input: CircleUserInput) -> Answer<CircleUserResult> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
     let CircleUserInput { user_id, circle } = &*input;
     demand_other(by, user_id)?;
@@ -72,10 +69,7 @@ pub async fn circle_user(
 }
 
 /// Takes a user from a circle of the caller. A repeat changes nothing.
-pub async fn uncircle_user(
-    cx: Cx<'_>,
-    input: UncircleUserInput,
-) -> Result<UserDocument, Stop<UncircleUserResult>> {
+pub async fn uncircle_user(cx: Cx<'_>, input: UncircleUserInput) -> Answer<UncircleUserResult> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
     let UncircleUserInput { user_id, circle } = &*input;
     let other = demand_user::<UncircleUserResult>(cx, user_id).await?;
@@ -122,10 +116,7 @@ fn demand_other(own: &str, other: &str) -> Result<(), InvalidInput> {
 }
 
 /// Blocks a user for the caller. A repeat changes nothing.
-pub async fn block_user(
-    cx: Cx<'_>,
-    input: BlockUserInput,
-) -> Result<UserDocument, Stop<BlockUserResult>> {
+pub async fn block_user(cx: Cx<'_>, input: BlockUserInput) -> Answer<BlockUserResult> {
     let (own, input) = (cx.requester.subject()?, input.checked()?);
     demand_other(own, &input.user_id)?;
     let other = demand_user::<BlockUserResult>(cx, &input.user_id).await?;
@@ -152,10 +143,7 @@ where
 }
 
 /// Ends the block of a user by the caller. A repeat changes nothing.
-pub async fn unblock_user(
-    cx: Cx<'_>,
-    input: UnblockUserInput,
-) -> Result<UserDocument, Stop<UnblockUserResult>> {
+pub async fn unblock_user(cx: Cx<'_>, input: UnblockUserInput) -> Answer<UnblockUserResult> {
     let (own, input) = (cx.requester.subject()?, input.checked()?);
     let other = demand_user::<UnblockUserResult>(cx, &input.user_id).await?;
     // A refusal means that the caller doesn't block the user.

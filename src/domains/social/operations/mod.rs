@@ -159,10 +159,7 @@ async fn demand_assets<U: From<NotFound>>(cx: Cx<'_>, ids: Vec<&str>) -> Result<
 }
 
 /// Creates the caller's user. A repeat with the same profile returns it.
-pub async fn create_user(
-    cx: Cx<'_>,
-    input: CreateUserInput,
-) -> Result<UserDocument, Stop<CreateUserResult>> {
+pub async fn create_user(cx: Cx<'_>, input: CreateUserInput) -> Answer<CreateUserResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?.into_inner());
     if subject.len() > SUBJECT {
         let reason = "has a subject of more than 180 bytes, which can't be a user's";
@@ -201,10 +198,7 @@ fn profile(name: String, about: Option<String>, picture: Option<ID>) -> Profile 
 }
 
 /// Replaces the caller's profile.
-pub async fn update_profile(
-    cx: Cx<'_>,
-    input: UpdateProfileInput,
-) -> Result<UserDocument, Stop<UpdateProfileResult>> {
+pub async fn update_profile(cx: Cx<'_>, input: UpdateProfileInput) -> Answer<UpdateProfileResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?.into_inner());
     let UpdateProfileInput { version, name, about, picture_id } = input;
     let assets = picture_id.iter().map(|id| id.as_str()).collect();

@@ -24,12 +24,9 @@ const COMMENTS: usize = 500;
 const COMMENTS_OF_ONE: usize = 100;
 
 /// Creates a post. Its copies are delivered by jobs.
-pub async fn create_post(
-    cx: Cx<'_>,
-    input: CreatePostInput,
-) -> Result<Shown, Stop<CreatePostResult>> {
+pub async fn create_post(cx: Cx<'_>, input: CreatePostInput) -> Answer<CreatePostResult> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[by, "createPost"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[by, "createPost"], &input);
     let to = input.to_user_id.as_ref().map(|to| to.0.clone()).filter(|to| to != by);
     let circles = input.circles.clone().unwrap_or_default();
     if (input.audience == Audience::Named) == circles.is_empty() {
@@ -80,7 +77,7 @@ pub async fn create_post(
         deleted_at: None,
         v: Version,
     };
-    if posts(&cx).insert(post.clone()).await.decided()?.is_none() {
+    if posts(&cx).insert(&post).await.decided()?.is_none() {
         let found = posts(&cx).get_part_settled(&op.id, PostDocument::PART).await?;
         let found = found.ok_or_else(|| Error::unavailable("the post isn't settled yet"))?;
         return created(cx, found, &op).await;
@@ -89,7 +86,7 @@ pub async fn create_post(
 }
 
 /// The answer to the creation of a post that exists. Adds the job that delivers it, unless that was done.
-async fn created(cx: Cx<'_>, post: PostDocument, op: &Op) -> Result<Shown, Stop<CreatePostResult>> {
+async fn created(cx: Cx<'_>, post: PostDocument, op: &Op) -> Answer<CreatePostResult> {
     op.demand_same(&post.input)?;
     if post.deleted_at.is_some() {
         return Err(Conflict::because("the post was deleted", None).into());
@@ -137,7 +134,7 @@ pub(super) async fn demand_post<U: From<NotFound>>(cx: Cx<'_>, id: &str) -> Resu
 }
 
 /// Replaces the text of a post of the caller.
-pub async fn edit_post(cx: Cx<'_>, input: EditPostInput) -> Result<Shown, Stop<EditPostResult>> {
+pub async fn edit_post(cx: Cx<'_>, input: EditPostInput) -> Answer<EditPostResult> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
     let EditPostInput { post_id, version, text } = &*input;
     let not_found = || NotFound::of(NodeKind::POST, post_id);
@@ -166,10 +163,7 @@ pub async fn edit_post(cx: Cx<'_>, input: EditPostInput) -> Result<Shown, Stop<E
 }
 
 /// Deletes a post of the caller. A repeat returns the same as long as the post is remembered.
-pub async fn delete_post(
-    cx: Cx<'_>,
-    input: DeletePostInput,
-) -> Result<DeletedPost, Stop<DeletePostResult>> {
+pub async fn delete_post(cx: Cx<'_>, input: DeletePostInput) -> Answer<DeletePostResult> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
     let id = &*input.post_id;
     let deleted = post_store::delete(&cx, id, by).after().await?;
@@ -184,12 +178,9 @@ pub async fn delete_post(
 }
 
 /// Adds a comment to a post that the caller can see.
-pub async fn comment_on_post(
-    cx: Cx<'_>,
-    input: CommentOnPostInput,
-) -> Result<Shown, Stop<CommentOnPostResult>> {
+pub async fn comment_on_post(cx: Cx<'_>, input: CommentOnPostInput) -> Answer<CommentOnPostResult> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[by, "commentOnPost"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[by, "commentOnPost"], &input);
     let id = &*input.post_id;
     demand_post::<CommentOnPostResult>(cx, id).await?;
     demand_user::<CommentOnPostResult>(cx, by).await?;

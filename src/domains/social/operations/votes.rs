@@ -4,7 +4,7 @@
 
 use super::{
     super::{
-        documents::{Detail, PostDocument, Shown, VoteDocument, vote_id},
+        documents::{Detail, PostDocument, VoteDocument, vote_id},
         store::posts::{count_votes, counted, posts, raise_votes, votes},
         types::{AlreadyVoted, VotePollInput, VotePollResult},
     },
@@ -14,7 +14,7 @@ use super::{
 use crate::{graphql::prelude::*, mongo::Version};
 
 /// Votes in a poll, once for each user.
-pub async fn vote_poll(cx: Cx<'_>, input: VotePollInput) -> Result<Shown, Stop<VotePollResult>> {
+pub async fn vote_poll(cx: Cx<'_>, input: VotePollInput) -> Answer<VotePollResult> {
     let (by, input) = (cx.requester.subject()?, input.checked()?);
     let (id, choice) = (&*input.post_id, input.choice);
     let post = demand_post::<VotePollResult>(cx, id).await?;

@@ -17,7 +17,7 @@ pub(in super::super) async fn pass_on(app: &App, id: &str, to: &str) -> Result<(
     let new = vote_id(&vote.post, to);
     let hidden = VoteDocument { id: new.clone(), post: String::new(), due: None, ..vote };
     // A refusal means that it was inserted before.
-    votes(app).insert(hidden).await.decided()?;
+    votes(app).insert(&hidden).await.decided()?;
     votes(app).remove(doc! { "_id": id }).await.decided()?;
     give(app, &new).await
 }

@@ -55,16 +55,16 @@ document! {
         pub plan: SeatPlan,
         pub prices: Vec<i64>,
         pub v: Version<1>,
-    } in ScreeningDocument;
+    } in ScreeningDocument: [
+        "_id", "theaterId", "name", "startsAt", "currency", "plan", "prices", "v"
+    ];
 
     /// The part of a screening that the sweep reads.
     pub struct SweptScreening {
         pub id as "_id": String,
         pub holds: Vec<Hold>,
         pub freed: Vec<Freed>,
-        /// The earliest time of what is to be swept.
-        pub sweep_at: DateTime,
-    } in ScreeningDocument;
+    } in ScreeningDocument: ["holds", "freed", SWEEP_AT];
 
     /// Seats that are held for a booking.
     pub struct Hold {

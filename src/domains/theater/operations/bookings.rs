@@ -20,9 +20,6 @@ use crate::{
     mongo::{Version, batched, prelude::Document},
 };
 
-/// What a mutation of a booking returns.
-pub(super) type Changed<U> = Result<BookingDocument, Stop<U>>;
-
 basket! {
     "booking" BOOKING = BookingDocument(BookingState, Checkout), BookingNotActive, MAX_CHANGES;
 
@@ -68,7 +65,7 @@ basket! {
 }
 
 /// Opens an empty booking.
-pub async fn open_booking(cx: Cx<'_>, input: OpenBookingInput) -> Changed<OpenBookingResult> {
+pub async fn open_booking(cx: Cx<'_>, input: OpenBookingInput) -> Answer<OpenBookingResult> {
     let input = input.checked()?;
     let make = |id, owner, now| BookingDocument {
         id,
@@ -90,7 +87,7 @@ pub async fn open_booking(cx: Cx<'_>, input: OpenBookingInput) -> Changed<OpenBo
 }
 
 /// Cancels the booking and frees its seats.
-pub async fn cancel_booking(cx: Cx<'_>, input: CancelBookingInput) -> Changed<CancelBookingResult> {
+pub async fn cancel_booking(cx: Cx<'_>, input: CancelBookingInput) -> Answer<CancelBookingResult> {
     baskets::cancel(cx, &input.checked()?.booking_id).await
 }
 

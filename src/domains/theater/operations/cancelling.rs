@@ -28,7 +28,7 @@ const BATCH: usize = 100;
 pub async fn cancel_screening(
     cx: Cx<'_>,
     input: CancelScreeningInput,
-) -> Result<ScreeningDocument, Stop<CancelScreeningResult>> {
+) -> Answer<CancelScreeningResult> {
     let input = &input.checked()?;
     let id = &*input.screening_id;
     let attempt = cx.begin().await?;

@@ -24,10 +24,9 @@ use crate::{
 pub async fn checkout_booking(
     cx: Cx<'_>,
     input: CheckoutBookingInput,
-) -> Result<ReceiptDocument, Stop<CheckoutBookingResult>> {
+) -> Answer<CheckoutBookingResult> {
     let input = &input.checked()?;
-    let scope = [&*input.booking_id, "checkoutBooking"];
-    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &input.payment);
+    let op = &cx.op_of(&[&input.booking_id, "checkoutBooking"], input, &input.payment);
     let call = Call { cx, id: &input.booking_id, op, payment: Payment::from(&input.payment) };
     Box::pin(checkout::check_out::<SaleOfSeats>(&call, |new, _booking| Ok(checkout_of(new)))).await
 }

@@ -67,13 +67,10 @@ fn is_visible(receipt: &ReceiptDocument, requester: &Requester) -> bool {
 }
 
 /// Cancels a receipt: its seats become free and its money is refunded, each once.
-pub async fn cancel_receipt(
-    cx: Cx<'_>,
-    input: CancelReceiptInput,
-) -> Result<ReceiptDocument, Stop<CancelReceiptResult>> {
+pub async fn cancel_receipt(cx: Cx<'_>, input: CancelReceiptInput) -> Answer<CancelReceiptResult> {
     let input = input.checked()?;
     let id = &input.receipt_id;
-    let op = &cx.op(&[id, "cancelReceipt"], input.idempotency_key.as_ref(), &());
+    let op = &cx.op_of(&[id, "cancelReceipt"], &input, &());
     let read = || async move {
         let (attempt, receipt) = cx.begin_with::<ReceiptDocument>(id).await?;
         let receipt = receipt.filter(|receipt| is_visible(receipt, cx.requester));

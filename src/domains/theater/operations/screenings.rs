@@ -48,9 +48,9 @@ pub async fn screenings(
 pub async fn create_screening(
     cx: Cx<'_>,
     input: CreateScreeningInput,
-) -> Result<ScreeningDocument, Stop<CreateScreeningResult>> {
+) -> Answer<CreateScreeningResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "createScreening"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createScreening"], &input);
     if input.idempotency_key.is_some()
         && let Some(found) = collection(&cx).get_settled(&op.id).await?
     {

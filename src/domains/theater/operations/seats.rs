@@ -27,7 +27,6 @@ use super::{
             ReleaseSeatsResult, ScreeningBegun, ScreeningCancelled, SeatsTaken, TakenSeat,
         },
     },
-    bookings::Changed,
     screenings::wanted,
 };
 use crate::{
@@ -37,9 +36,9 @@ use crate::{
 };
 
 /// Holds seats of a screening for a booking: all of them or none.
-pub async fn hold_seats(cx: Cx<'_>, input: HoldSeatsInput) -> Changed<HoldSeatsResult> {
+pub async fn hold_seats(cx: Cx<'_>, input: HoldSeatsInput) -> Answer<HoldSeatsResult> {
     let input = &input.checked()?;
-    let op = &cx.op(&[&input.booking_id, "holdSeats"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[&input.booking_id, "holdSeats"], input);
     let read = || async move {
         let offer = store::offer(&cx, &input.screening_id);
         let (begun, offer) = tokio::join!(begin(cx, &input.booking_id), offer);
@@ -145,9 +144,9 @@ fn taken(booking: &str, hold: &BookedSeats, screening: &ScreeningDocument) -> Se
 }
 
 /// Releases a hold of a booking.
-pub async fn release_seats(cx: Cx<'_>, input: ReleaseSeatsInput) -> Changed<ReleaseSeatsResult> {
+pub async fn release_seats(cx: Cx<'_>, input: ReleaseSeatsInput) -> Answer<ReleaseSeatsResult> {
     let input = &input.checked()?;
-    let op = &cx.op(&[&input.booking_id, "releaseSeats"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[&input.booking_id, "releaseSeats"], input);
     let read = || begin(cx, &input.booking_id);
     decide(read, |attempt: Attempt, booking: BookingDocument| async move {
         if op.is_committed(&booking.ops)? {

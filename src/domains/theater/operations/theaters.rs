@@ -67,13 +67,10 @@ pub async fn theaters_within(
 }
 
 /// Creates a theater, once per idempotency key.
-pub async fn create_theater(
-    cx: Cx<'_>,
-    input: CreateTheaterInput,
-) -> Result<TheaterDocument, Stop<CreateTheaterResult>> {
+pub async fn create_theater(cx: Cx<'_>, input: CreateTheaterInput) -> Answer<CreateTheaterResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     input.seat_plan.demand_seats()?;
-    let op = cx.op(&[subject, "createTheater"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "createTheater"], &input);
     let attempt = cx.begin().await?;
     let CreateTheaterInput { name, address, location, seat_plan, .. } = input.into_inner();
     let theater = TheaterDocument {
@@ -96,7 +93,7 @@ pub async fn create_theater(
 pub async fn change_seat_plan(
     cx: Cx<'_>,
     input: ChangeSeatPlanInput,
-) -> Result<TheaterDocument, Stop<ChangeSeatPlanResult>> {
+) -> Answer<ChangeSeatPlanResult> {
     let ChangeSeatPlanInput { theater_id: id, version, seat_plan } = input.checked()?.into_inner();
     let (attempt, theater) = cx.begin_with::<TheaterDocument>(&id).await?;
     theater.ok_or_else(|| NotFound::of(NodeKind::THEATER, &id))?;

@@ -8,11 +8,9 @@ mod seats;
 
 pub(super) use bookings::{add_hold, as_read, drop_hold, ended};
 pub(super) use offers::offer;
-pub(super) use receipts::{
-    cancelling, cancelling_for_screening, list_cancelling, list_paid_of, settle_refund,
-};
+pub(super) use receipts::{cancelling, cancelling_for_screening, list_paid_of, settle_refund};
 pub(super) use screenings::{NotCancelled, cancel, list_screenings, settle_cancelled};
-pub(super) use seats::{NotHeld, freeing, holding, keep, list_to_sweep, selling};
+pub(super) use seats::{NotHeld, freeing, holding, keep, selling};
 
 use mongodb::error::ErrorKind;
 

@@ -22,13 +22,11 @@ impl Default for Offers {
 
 /// The part of a screening that doesn't change.
 pub(in super::super) async fn offer(app: &App, id: &str) -> Result<Option<Arc<Offer>>> {
-    const FIELDS: &[&str] =
-        &["_id", "theaterId", "name", "startsAt", "currency", "plan", "prices", "v"];
     let kept = app.shared::<Offers>();
     if let Some(offer) = kept.0.get(id) {
         return Ok(Some(offer));
     }
-    let found: Option<Offer> = app.collection().get_part_settled(id, FIELDS).await?;
+    let found: Option<Offer> = app.collection().get_settled(id).await?;
     let found = found.map(Arc::new);
     if let Some(offer) = &found {
         kept.0.insert(offer.id.clone(), Arc::clone(offer));

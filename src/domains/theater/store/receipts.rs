@@ -50,16 +50,3 @@ pub(in super::super) fn settle_refund(app: &App, id: &str) -> Guarded<ReceiptDoc
     };
     receipts(app).set(is_cancelling, set)
 }
-
-/// Receipts that were cancelled before `before` and still owe something, at or after `from`, the oldest first.
-pub(in super::super) async fn list_cancelling(
-    app: &App,
-    from: DateTime,
-    before: DateTime,
-    limit: i64,
-) -> Result<SweptPage<ReceiptDocument>> {
-    let filter = doc! { "cancellingAt": { "$gte": from, "$lt": before } };
-    let sort = doc! { "cancellingAt": 1 };
-    let list = List { filter, sort, limit, hint: Some("cancelling_at"), ..List::default() };
-    receipts(app).list_swept(("cancellingAt", from), list).await
-}

@@ -1,10 +1,7 @@
 //! Writes of the seats of a screening: hold, free and sell. Writes of one moment share a command, and usually a
 //! statement, as the reserves of a SKU do.
 
-use super::{
-    super::documents::{SWEEP_AT, ScreeningDocument, SweptScreening},
-    screenings,
-};
+use super::{super::documents::ScreeningDocument, screenings};
 use crate::{graphql::prelude::*, mongo::prelude::*};
 
 /// Why no seats are held.
@@ -98,22 +95,6 @@ pub(in super::super) fn selling(
     set.insert("holds", without("$holds", "tag", tag));
     set.insert("sold", append("$sold", vec![sale]));
     Change::ruled(screening, [(contains("holds.tag", tag), ())], set)
-}
-
-/// Screenings with holds that the sweep hasn't looked at, or marks of refunds, from between `from` and `before`, the
-/// oldest first.
-pub(in super::super) async fn list_to_sweep(
-    app: &App,
-    from: DateTime,
-    before: DateTime,
-    limit: i64,
-) -> Result<SweptPage<SweptScreening>> {
-    let filter = doc! { SWEEP_AT: { "$gte": from, "$lt": before } };
-    let (sort, projection) =
-        (doc! { SWEEP_AT: 1 }, Some(doc! { "holds": 1, "freed": 1, SWEEP_AT: 1 }));
-    let hint = Some("sweep_at");
-    let list = List { filter, sort, limit, projection, hint, ..List::default() };
-    app.collection().list_swept((SWEEP_AT, from), list).await
 }
 
 /// Notes that the bookings of these holds have them, and removes the marks of refunds from before `before`.

@@ -84,7 +84,7 @@ pub(super) struct Older {
 /// Number of subscribers to topics of this gateway.
 pub fn subscribers(app: &App) -> usize {
     let channels = app.shared::<Channels>();
-    let all = channels.all();
+    let all = lock(&channels.all);
     all.values().map(|channel| channel.signal.receiver_count()).sum()
 }
 
@@ -223,7 +223,7 @@ impl Channels {
         topic: TopicEntry,
     ) -> (Arc<Channel>, watch::Receiver<Signal>) {
         let channels = app.shared::<Self>();
-        let mut all = channels.all();
+        let mut all = lock(&channels.all);
         if let Some(channel) = all.get(&topic.ring) {
             return (Arc::clone(channel), channel.signal.subscribe());
         }
@@ -248,14 +248,14 @@ impl Channels {
                 Ok(found)
                     if found.as_ref().is_none_or(|found| found.ring != channel.topic.ring) =>
                 {
-                    self.all().remove(&channel.topic.ring);
+                    lock(&self.all).remove(&channel.topic.ring);
                     channel.signal.send_modify(|signal| signal.is_over = true);
                     return;
                 }
                 _ => {}
             }
             if let Err(error) = read {
-                app.metrics().streams().restarted(TopicsDocument::COLLECTION);
+                app.metrics().streams.restarted(TopicsDocument::COLLECTION);
                 tracing::warn!(
                     event = "topic_unread",
                     topic = channel.topic.name,
@@ -269,7 +269,7 @@ impl Channels {
 
     /// Whether the topic has subscribers. If not, it is forgotten.
     fn is_wanted(&self, channel: &Channel) -> bool {
-        let mut all = self.all();
+        let mut all = lock(&self.all);
         let is_wanted = channel.signal.receiver_count() > 0;
         // Another one of the same topic may have taken its place.
         let is_listed = |listed: &Arc<Channel>| std::ptr::eq(Arc::as_ptr(listed), channel);
@@ -277,9 +277,5 @@ impl Channels {
             all.remove(&channel.topic.ring);
         }
         is_wanted
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Channel>>> {
-        lock(&self.all)
     }
 }

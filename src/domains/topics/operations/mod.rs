@@ -27,7 +27,7 @@ pub(super) const MESSAGES: RangeInclusive<i64> = 1..=1_000_000_000;
 /// Maximum number of messages of one call.
 pub(super) const AT_ONCE: usize = 100;
 /// Maximum size of a message in bytes.
-const PAYLOAD: usize = 65_536;
+pub(super) const PAYLOAD: usize = 65_536;
 /// The kind of things that are missing.
 const TOPIC: &str = "topic";
 /// Maximum number of commands that insert the messages of one call, and the pause between them.
@@ -37,14 +37,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Checks the name of a topic.
 pub(super) fn check_name(field: &str, name: &str) -> Result<(), InvalidInput> {
     input::plain_name(field, name)
-}
-
-/// Checks a message. Unlike other texts it may contain every character.
-pub(super) fn check_payload(field: &str, text: &mut str) -> Result<(), InvalidInput> {
-    if text.len() > PAYLOAD {
-        return Err(InvalidInput::new(field, format!("takes at most {PAYLOAD} bytes")));
-    }
-    Ok(())
 }
 
 fn is_visible(requester: &Requester, topic: &TopicEntry) -> bool {
@@ -77,12 +69,9 @@ pub(super) async fn usage(app: &App, topic: &TopicEntry) -> Result<Usage> {
 }
 
 /// Creates a topic. Once per idempotency key.
-pub async fn create_topic(
-    cx: Cx<'_>,
-    input: CreateTopicInput,
-) -> Result<TopicEntry, Stop<CreateTopicResult>> {
+pub async fn create_topic(cx: Cx<'_>, input: CreateTopicInput) -> Answer<CreateTopicResult> {
     let (subject, input) = (cx.requester.subject()?, &input.checked()?);
-    let op = &cx.op(&[subject, "createTopic"], input.idempotency_key.as_ref(), &**input);
+    let op = &cx.op(&[subject, "createTopic"], input);
     let bounds = (
         i64::from(cx.config().topics_most),
         i64::try_from(cx.config().topics_bytes).unwrap_or(i64::MAX),
@@ -154,10 +143,7 @@ pub(super) async fn finish(app: &App, topic: &TopicEntry) -> Result<()> {
 }
 
 /// Deletes a topic with its messages.
-pub async fn delete_topic(
-    cx: Cx<'_>,
-    input: DeleteTopicInput,
-) -> Result<DeletedTopic, Stop<DeleteTopicResult>> {
+pub async fn delete_topic(cx: Cx<'_>, input: DeleteTopicInput) -> Answer<DeleteTopicResult> {
     let input = input.checked()?.into_inner();
     let missing = || NotFound::given(TOPIC, &input.name);
     let topic = store::find(&cx, &input.name).await?.ok_or_else(missing)?;
@@ -170,12 +156,9 @@ pub async fn delete_topic(
 }
 
 /// Publishes messages. A repeat with the same idempotency key publishes those that are missing.
-pub async fn publish(
-    cx: Cx<'_>,
-    input: PublishInput,
-) -> Result<PublishedMessages, Stop<PublishResult>> {
+pub async fn publish(cx: Cx<'_>, input: PublishInput) -> Answer<PublishResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "publish"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "publish"], &input);
     let input = input.into_inner();
     let Some(topic) = ready(&cx, &input.topic).await? else {
         return Err(NotFound::given(TOPIC, &input.topic).into());

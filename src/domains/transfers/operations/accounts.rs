@@ -23,13 +23,10 @@ pub enum PayerAccount {
     OtherCurrency(CurrencyCode),
 }
 
-/// What a mutation of an account returns.
-type Changed<U> = Result<AccountDocument, Stop<U>>;
-
 /// Opens an account for the caller. Once per idempotency key.
-pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAccountResult> {
+pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Answer<OpenAccountResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let op = cx.op(&[subject, "openAccount"], input.idempotency_key.as_ref(), &*input);
+    let op = cx.op(&[subject, "openAccount"], &input);
     let (kind, currency, now) = (AccountKind::Personal, input.currency, cx.begin().await?.now());
     let account = AccountDocument {
         cap: input.largest_balance.map(|largest| largest.0),
@@ -37,7 +34,7 @@ pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAc
         input: Some(op.input),
         ..AccountDocument::new(&op.id, kind, Some(subject), currency, now)
     };
-    if store::accounts(&cx).insert(account.clone()).await.decided()?.is_some() {
+    if store::accounts(&cx).insert(&account).await.decided()?.is_some() {
         return Ok(account);
     }
     match store::accounts(&cx).get_settled(&account.id).await? {
@@ -48,7 +45,7 @@ pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAc
 }
 
 /// Closes an account of the caller for good. Closing a closed account changes nothing.
-pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<CloseAccountResult> {
+pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Answer<CloseAccountResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let (id, attempt) = (&input.account_id, cx.begin().await?);
     let close = store::close_account(id, subject);
@@ -72,7 +69,7 @@ pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<Clos
 }
 
 /// Gives an account of the caller another name, or none. The same name once more changes nothing.
-pub async fn rename_account(cx: Cx<'_>, input: RenameAccountInput) -> Changed<RenameAccountResult> {
+pub async fn rename_account(cx: Cx<'_>, input: RenameAccountInput) -> Answer<RenameAccountResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let (id, attempt) = (&input.account_id, cx.begin().await?);
     let rename = store::rename_account(id, subject, input.name.as_deref());

@@ -77,7 +77,7 @@ impl Driver<'_> {
         self,
         transfer: TransferDocument,
     ) -> Result<(TransferDocument, bool)> {
-        if store::transfers(self.app).insert_ref(&transfer).await.decided()?.is_some() {
+        if store::transfers(self.app).insert(&transfer).await.decided()?.is_some() {
             return Ok((self.carry(transfer).await?, true));
         }
         let found = store::transfers(self.app).get_settled(&transfer.id).await?;
@@ -200,7 +200,7 @@ impl Driver<'_> {
         let merchant = &*self.app.config().payments_merchant;
         let owner = (kind == AccountKind::Receiving).then_some(merchant);
         let account = AccountDocument::new(id, kind, owner, currency, self.attempt.now());
-        store::accounts(self.app).insert(account).await.decided().map(drop)
+        store::accounts(self.app).insert(&account).await.decided().map(drop)
     }
 
     /// Debits or credits one of the transfer's accounts, which is `id`; see [`Self::drive`] for `sends`.

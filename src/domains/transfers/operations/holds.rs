@@ -10,7 +10,9 @@ use mongodb::bson::DateTime;
 
 use super::{
     super::{
-        documents::{SweptAccount, TransferDocument, TransferKind, TransferState, TransferStep},
+        documents::{
+            HOLDS_AT, SweptAccount, TransferDocument, TransferKind, TransferState, TransferStep,
+        },
         store::{self, NotHeld, Payment},
     },
     drive::{Driver, receiving_account},
@@ -73,7 +75,7 @@ pub async fn insert_payment(
         history: vec![TransferStep { state, at: attempt.now().into() }],
         ..driver.pending(&op(payment.id), TransferKind::Payment, accounts, payment.amount)
     };
-    let inserted = store::transfers(app).insert_ref(&transfer).await.decided()?;
+    let inserted = store::transfers(app).insert(&transfer).await.decided()?;
     Ok(inserted.map(|()| transfer))
 }
 
@@ -112,8 +114,6 @@ pub struct Held {
 pub struct Holding {
     /// The account.
     pub account: String,
-    /// Server time of its oldest hold, by which it is found.
-    pub at: DateTime,
     /// Its holds that are old enough.
     pub holds: Vec<Held>,
 }
@@ -129,8 +129,9 @@ pub async fn holdings(
     before: DateTime,
     limit: i64,
 ) -> Result<SweptPage<Holding>> {
-    let found = store::list_with_holds(app, from, before, limit).await?;
-    let holding = |SweptAccount { id, pending, holds_at }| {
+    let by = (HOLDS_AT, "holds_at");
+    let found = app.collection::<SweptAccount>().list_between(by, from, before, limit).await?;
+    let holding = |SweptAccount { id, pending }| {
         let mut holds = Vec::new();
         for mark in pending {
             if let (Some(cart), Some(tag), Some(_)) =
@@ -139,9 +140,9 @@ pub async fn holdings(
                 holds.push(Held { account: id.clone(), payment: mark.id, cart, tag });
             }
         }
-        Holding { account: id, at: holds_at, holds }
+        Some(Holding { account: id, holds })
     };
-    Ok(found.map(holding))
+    Ok(found.into_iter().map(|one| one.and_then(holding)).collect())
 }
 
 /// Corrects the time by which an account is found, of one that was found without an old hold.

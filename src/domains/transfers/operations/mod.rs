@@ -47,7 +47,7 @@ pub async fn transfer_status(cx: Cx<'_>, by: TransferBy) -> Result<Option<Transf
         TransferBy::IdempotencyKey(mut idempotency_key) => {
             declared::idempotency_key()("idempotencyKey", &mut idempotency_key)?;
             let scope = [cx.requester.subject()?, SCOPE];
-            latest_try(&cx, &cx.op(&scope, Some(&idempotency_key), &()).id).await?
+            latest_try(&cx, &cx.ids().op(&scope, Some(idempotency_key.as_str()), &()).id).await?
         }
     };
     Ok(found.filter(|transfer| may_see(cx, transfer.by.as_deref())))

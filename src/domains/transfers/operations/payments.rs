@@ -113,7 +113,7 @@ pub async fn void(app: &App, id: &str) -> Result<()> {
         let mut tombstone = driver.pending(&op(id), TransferKind::Payment, [""; 2], nothing);
         tombstone.accounts.clear();
         tombstone.refuse(reason);
-        let inserted = store::transfers(app).insert(tombstone).await.decided()?;
+        let inserted = store::transfers(app).insert(&tombstone).await.decided()?;
         return inserted
             .ok_or_else(|| Error::unavailable("the payment was authorised at the same time"));
     };
@@ -185,8 +185,6 @@ pub struct OpenAuthorisation {
     pub id: String,
     /// Its holder, whose state decides what happens to it.
     pub holder: Option<String>,
-    /// Server time of the request.
-    pub at: DateTime,
 }
 
 /// A page of the payments from `from` or later and before `before` that are neither captured nor voided, oldest first.
@@ -200,8 +198,8 @@ pub async fn open_authorisations(
     limit: i64,
 ) -> Result<SweptPage<OpenAuthorisation>> {
     let payments = store::list_undecided_payments(app, from, before, limit).await?;
-    let open = |TransferDocument { id, holder, at, .. }| OpenAuthorisation { id, holder, at };
-    Ok(payments.map(open))
+    let open = |TransferDocument { id, holder, .. }| Some(OpenAuthorisation { id, holder });
+    Ok(payments.into_iter().map(|one| one.and_then(open)).collect())
 }
 
 /// Calls `each` for every committed payment and every arrived refund, with the payment's id and the amount,

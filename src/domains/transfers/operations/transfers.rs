@@ -29,14 +29,14 @@ const MAX_TRIES: usize = 100;
 type Made<U> = Result<TransferDocument, Stop<U>>;
 
 /// Moves money from an account of the caller to another account. Once per idempotency key.
-pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Made<TransferResult> {
+pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Answer<TransferResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let (source, destination) = (&input.source_id, &input.destination_id);
     if source == destination {
         return Err(InvalidInput::new("destinationId", "is the source").into());
     }
     let kind = TransferKind::Transfer;
-    let op = cx.op(&[subject, SCOPE], input.idempotency_key.as_ref(), &(kind, &*input));
+    let op = cx.op_of(&[subject, SCOPE], &input, &(kind, &*input));
     let (attempt, from, to) = store::begin_with_accounts(&cx, source, destination).await?;
     let from = from.filter(|account| account.is_of(subject));
     let from = from.ok_or_else(|| NotFound::of(NodeKind::ACCOUNT, source))?;
@@ -57,18 +57,16 @@ pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Made<TransferResult> 
 }
 
 /// Deposits money from the outside world on an account. Once per idempotency key.
-pub async fn deposit(cx: Cx<'_>, input: DepositInput) -> Made<DepositResult> {
+pub async fn deposit(cx: Cx<'_>, input: DepositInput) -> Answer<DepositResult> {
     let (kind, input) = (TransferKind::Deposit, input.checked()?);
-    let scope = [cx.requester.subject()?, SCOPE];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &(kind, &*input));
+    let op = cx.op_of(&[cx.requester.subject()?, SCOPE], &input, &(kind, &*input));
     exchange(cx, kind, &op, &input.account_id, input.amount).await
 }
 
 /// Withdraws money from an account to the outside world. Once per idempotency key.
-pub async fn withdraw(cx: Cx<'_>, input: WithdrawInput) -> Made<WithdrawResult> {
+pub async fn withdraw(cx: Cx<'_>, input: WithdrawInput) -> Answer<WithdrawResult> {
     let (kind, input) = (TransferKind::Withdrawal, input.checked()?);
-    let scope = [cx.requester.subject()?, SCOPE];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &(kind, &*input));
+    let op = cx.op_of(&[cx.requester.subject()?, SCOPE], &input, &(kind, &*input));
     exchange(cx, kind, &op, &input.account_id, input.amount).await
 }
 
@@ -96,7 +94,7 @@ where
 pub async fn reverse_transfer(
     cx: Cx<'_>,
     input: ReverseTransferInput,
-) -> Made<ReverseTransferResult> {
+) -> Answer<ReverseTransferResult> {
     let (_, input) = (cx.requester.subject()?, input.checked()?);
     let id = &input.transfer_id;
     let original = store::transfers(&cx).get_settled(id).await?;
@@ -120,7 +118,10 @@ pub async fn reverse_transfer(
 
 /// Cancels a transfer that the caller requested and that isn't committed. Debited money is returned in the
 /// background: by the claim's holder, or by the sweep once the claim has ended.
-pub async fn cancel_transfer(cx: Cx<'_>, input: CancelTransferInput) -> Made<CancelTransferResult> {
+pub async fn cancel_transfer(
+    cx: Cx<'_>,
+    input: CancelTransferInput,
+) -> Answer<CancelTransferResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let (id, reason) = (&input.transfer_id, TransferReason::CancelledByOwner);
     let cancelling = store::mark_cancelling(&cx, id, Some(subject), reason);

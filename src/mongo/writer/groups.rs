@@ -94,6 +94,9 @@ fn alike(group: &[Item<Writer>]) -> Option<&'static Alike> {
 
 /// Number of documents that the statement of a group changes; `None` if it may be any number.
 pub(super) fn documents(group: &[Item<Writer>]) -> Option<usize> {
+    if group.len() == 1 {
+        return Some(1);
+    }
     if alike(group).is_some_and(|alike| !alike.is_certain) {
         return None;
     }

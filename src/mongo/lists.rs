@@ -19,7 +19,7 @@ use super::{
     driver::{Raw, as_document, decode},
     expression,
     loader::{Loader, Timed},
-    lookup::Fields,
+    lookup::{self, Fields},
     migrations, observe, read_bytes,
     swept::{SweptPage, decoded, id_of},
 };

@@ -25,10 +25,10 @@ pub async fn for_each(app: &App, each: impl FnMut(CartDocument)) -> Result<()> {
 /// The carts with these ids, for the sweep of reservations. Most of them are complete.
 pub(super) async fn list_swept(app: &App, ids: &[&str]) -> Result<Vec<SweptCart>> {
     let is_active = doc! { "$eq": ["$state", stored(&CartState::Active)] };
-    let if_active = |field: &str| choose(is_active.clone(), format!("${field}"), "$$REMOVE");
+    let while_active = |field: &str| choose(is_active.clone(), format!("${field}"), "$$REMOVE");
     let mut projection = doc! { "state": 1, "modifiedAt": 1 };
     for field in ["lines", "ops", "outbox"] {
-        projection.insert(field, if_active(field));
+        projection.insert(field, while_active(field));
     }
     let list = List { projection: Some(projection), ..List::of_ids(ids) };
     app.collection().list(list).await

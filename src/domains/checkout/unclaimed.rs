@@ -108,12 +108,10 @@ impl<S: Sale> Run<'_, S> {
         if carries_on {
             let (own, attempt) = (app.clone(), *attempt);
             let (basket, checkout) = (basket.clone(), checkout.clone());
-            let finish = async move {
+            app.in_background(S::FINISHING, async move {
                 let run = Run::<S>::of(&own, &basket, &checkout, &attempt);
-                Run { took, ..run }.finish(recorded).await
-            };
-            // Nobody waits for it: its writes are sent with those of other checkouts.
-            app.in_background(S::FINISHING, unhurried(finish));
+                Run { took, ..run }.finish(recorded, true).await
+            });
         }
         match placed {
             Some(placed) => Ok(placed),
@@ -124,7 +122,7 @@ impl<S: Sale> Run<'_, S> {
     /// Steps 3 and 4, for the sweep, which forgets nothing.
     pub(super) async fn place_and_finish(self) -> Result<()> {
         let (_placed, recorded) = self.write().await?;
-        self.finish(recorded).await
+        self.finish(recorded, false).await
     }
 
     /// Inserts what is placed, and the payment. Returns what is placed if this call inserted it.
@@ -136,21 +134,28 @@ impl<S: Sale> Run<'_, S> {
         Ok((placed?, recorded?))
     }
 
-    /// Step 4.
-    async fn finish(self, recorded: Recorded) -> Result<()> {
+    /// Step 4. Behind an answer, sales and completion are sent with the writes of other checkouts: nobody waits for them. The money
+    /// is credited at once, because a refund waits for it.
+    async fn finish(self, recorded: Recorded, is_behind: bool) -> Result<()> {
         let Self { app, basket, terms, attempt, took, .. } = self;
         let is_inserter = matches!(recorded, Recorded::Now(_));
         let (sold, credited) = tokio::join!(
-            S::sell(self),
+            unhurried_if(is_behind, S::sell(self)),
             payments::credit(app, terms.payment_id, recorded, attempt),
         );
         let sold = sold?;
         credited?;
-        let completed = baskets::complete::<S::Basket>(app, basket.id(), terms).held().await?;
+        let complete = baskets::complete::<S::Basket>(app, basket.id(), terms).held();
+        let completed = unhurried_if(is_behind, complete).await?;
         // The rules of forgetting; see the head of this file.
         if took && is_inserter && sold == Sends::Once && completed {
             S::forget(self).await?;
         }
         Ok(())
     }
+}
+
+/// Runs a future, as one for whose writes nobody waits if `is_unhurried`.
+async fn unhurried_if<T>(is_unhurried: bool, future: impl Future<Output = T>) -> T {
+    if is_unhurried { unhurried(future).await } else { future.await }
 }

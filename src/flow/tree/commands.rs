@@ -13,6 +13,7 @@ use crate::{
         Collection, Outcome, Sends, Stored,
         collection::List,
         expression::{append, array, both, count, literal, whole, without_any},
+        lookup::Series,
         migrations::Upgrade,
         swept::SweptPage,
     },

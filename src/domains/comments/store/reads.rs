@@ -12,7 +12,7 @@ use super::{
     },
     BATCH, CommentKey, CommentList, CommentStore, DiscussionHandle, Found,
     comments::comments,
-    pages::{self, pages},
+    pages,
 };
 use crate::{
     graphql::prelude::*,

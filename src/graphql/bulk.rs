@@ -102,6 +102,7 @@ macro_rules! bulk_input {
         }
 
         $crate::graphql::declared::input! { checks $name { $( $field $(where $check)?, )* } }
+        $( $crate::graphql::declared::input! { keyed $name $field } )*
 
         const _: () = {
             use async_graphql::{

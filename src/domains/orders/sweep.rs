@@ -24,8 +24,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let settle = |order: OrderDocument| async move {
         operations::settle(app, &order.id, unchanged_before).await
     };
-    let (owing, id) = ("orders that owe something", |order: &OrderDocument| order.id.clone());
-    sweep.each_page(owing, BATCH, list, settle).await;
+    sweep.each_page("orders that owe something", BATCH, list, settle).await;
     checkout::sweep_authorisations::<SaleOfCart>(app, sweep).await;
     Box::pin(together::sweep(app, sweep)).await;
 }

@@ -11,9 +11,8 @@ use crate::{
     flow::Attempt,
     mongo::{
         Collection, Outcome, Sends, Stored,
-        collection::List,
+        collection::{List, Series},
         expression::{append, array, both, count, literal, whole, without_any},
-        lookup::Series,
         migrations::Upgrade,
         swept::SweptPage,
     },

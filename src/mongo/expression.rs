@@ -73,10 +73,12 @@ pub fn all(conditions: Vec<Document>) -> Document {
 
 /// Expression: `field`, which isn't an array, has this value. Without a value: it is null or missing.
 pub fn equals(field: &str, value: Option<impl Into<Bson>>) -> Document {
-    match value {
-        Some(value) => doc! { "$eq": [format!("${field}"), literal(value)] },
-        None => doc! { "$eq": [{ "$ifNull": [format!("${field}"), Bson::Null] }, Bson::Null] },
-    }
+    let field = format!("${field}");
+    let (field, value) = match value {
+        Some(value) => (Bson::from(field), literal(value)),
+        None => (Bson::from(doc! { "$ifNull": [field, Bson::Null] }), Bson::Null),
+    };
+    doc! { "$eq": [field, value] }
 }
 
 /// Expression: `condition` is false.

@@ -112,11 +112,11 @@ async fn a_write_that_was_applied_but_not_acknowledged_is_unknown() {
     let update = doc! { "$inc": { "count": 1_i64 } };
     let outcome = things.guarded(doc! { "_id": "a" }, update).send().await;
     assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
-    let outcome = things.insert(thing("b", 1)).await;
+    let outcome = things.insert(&thing("b", 1)).await;
     assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
     point.off().await;
     assert_eq!(things.get("a").await.expect("read").expect("there").count, 2);
-    assert!(matches!(things.insert(thing("b", 1)).await, Outcome::Refused));
+    assert!(matches!(things.insert(&thing("b", 1)).await, Outcome::Refused));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -145,7 +145,7 @@ async fn the_outcome_of_a_command_that_is_killed_is_unknown() {
     assert!(matches!(done, Outcome::Unknown(Error::Unavailable(_))), "{done:?}");
     let sent = add().send().await;
     assert!(matches!(sent, Outcome::Unknown(Error::Unavailable(_))), "{sent:?}");
-    let inserted = things.insert(thing("b", 1)).await;
+    let inserted = things.insert(&thing("b", 1)).await;
     assert!(matches!(inserted, Outcome::Unknown(Error::Unavailable(_))), "{inserted:?}");
     point.off().await;
 }
@@ -233,7 +233,7 @@ async fn is_sent_again(command: &str) {
     let index = IndexModel::builder().keys(doc! { "count": 1 }).options(unique).build();
     let raw = gateway.database.collection::<Document>(Thing::COLLECTION);
     raw.create_index(index).await.expect("an index");
-    assert!(matches!(things.insert(thing("b", 20)).await, Outcome::Applied(())));
+    assert!(matches!(things.insert(&thing("b", 20)).await, Outcome::Applied(())));
     assert!(matches!(set(doc! { "_id": "a" }, 20).await, Outcome::Refused));
 }
 
@@ -299,7 +299,8 @@ async fn of_the_same_documents_in_one_command_one_is_inserted() {
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     for (id, how) in [("a", Cut::ReplyLost), ("b", Cut::BreakAndHold)] {
         proxy.cut(0, how);
-        let inserts = [thing(id, 1), thing(id, 1), thing(id, 2)].map(|one| things.insert(one));
+        let inserted = [thing(id, 1), thing(id, 1), thing(id, 2)];
+        let inserts = inserted.iter().map(|one| things.insert(one));
         let outcomes = batched(join_all(inserts)).await;
         let [first, second, other] = &outcomes[..] else { panic!("{outcomes:?}") };
         assert!(matches!(first, Outcome::Applied(())), "{outcomes:?}");

@@ -287,21 +287,22 @@ async fn the_sweep_leaves_authorisations_to_their_checkouts() {
     assert_eq!(state(&gateway, "p3").await, "PENDING");
     assert_eq!(balance(&gateway, &account).await, 70);
     let (beginning, now) = (DateTime::from_millis(0), gateway.begin().await.now());
-    let open = transfers::open_authorisations(app, beginning, now, 10).await.expect("a list").items;
-    let ids: Vec<&str> = open.iter().map(|open| open.id.as_str()).collect();
+    let listed = async |from: DateTime, limit: i64| {
+        let open = transfers::open_authorisations(app, from, now, limit).await.expect("a list");
+        open.into_iter().map(|open| (open.at, open.document.expect("decoded"))).collect::<Vec<_>>()
+    };
+    let open = listed(beginning, 10).await;
+    let ids: Vec<&str> = open.iter().map(|(_at, open)| open.id.as_str()).collect();
     assert_eq!(ids, ["p1", "p3"]);
-    assert!(open.iter().all(|open| open.holder.as_deref() == Some("a cart")), "{open:?}");
-    let first = transfers::open_authorisations(app, beginning, now, 1).await.expect("a list").items;
-    assert_eq!(first, open[..1]);
-    let second =
-        transfers::open_authorisations(app, open[1].at, now, 1).await.expect("a list").items;
-    assert_eq!(second, open[1..]);
-    for open in &open {
+    assert!(open.iter().all(|(_at, open)| open.holder.as_deref() == Some("a cart")), "{open:?}");
+    assert_eq!(listed(beginning, 1).await, open[..1]);
+    assert_eq!(listed(open[1].0.expect("a time"), 1).await, open[1..]);
+    for (_at, open) in &open {
         payments::void(app, &open.id).await.expect("void");
     }
     assert_eq!(balance(&gateway, &account).await, 90);
     assert_eq!(state(&gateway, "p3").await, "CANCELLED");
-    let open = transfers::open_authorisations(app, beginning, now, 10).await.expect("a list").items;
+    let open = listed(beginning, 10).await;
     assert!(open.is_empty(), "{open:?}");
     sweep(&gateway).await;
     assert_sound(&gateway).await;

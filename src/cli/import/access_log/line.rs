@@ -195,6 +195,11 @@ fn digits(word: &[u8]) -> Option<i64> {
 
 /// A time such as `10/Oct/2000:13:55:36 -0700`, in milliseconds since 1970. A leap second is the last one of its minute.
 fn time(text: &[u8]) -> Option<i64> {
+    // The library also takes spaces and fewer digits.
+    let is_separated = [(2, b'/'), (6, b'/'), (11, b':'), (14, b':'), (17, b':'), (20, b' ')];
+    if text.len() != 26 || is_separated.iter().any(|&(at, byte)| text[at] != byte) {
+        return None;
+    }
     let time = strtime::parse("%d/%b/%Y:%H:%M:%S %z", text).ok()?;
     Some(time.to_timestamp().ok()?.as_millisecond())
 }

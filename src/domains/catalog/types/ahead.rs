@@ -96,12 +96,16 @@ fn of_elements(page: &SelectionSet) -> impl Iterator<Item = &SelectionSet> {
     named(page, "nodes").chain(of_edges).map(|elements| &elements.selection_set.node)
 }
 
-/// The fields of this name, without those that only some objects have.
+/// The fields of this name, without those that only some objects have or that are selected under a condition.
 fn named<'a>(set: &'a SelectionSet, name: &'static str) -> impl Iterator<Item = &'a Field> {
     set.items.iter().filter_map(move |selection| match &selection.node {
-        Selection::Field(field) if field.node.name.node == name => Some(&field.node),
+        Selection::Field(field) if is_named(&field.node, name) => Some(&field.node),
         _ => None,
     })
+}
+
+fn is_named(field: &Field, name: &str) -> bool {
+    field.name.node == name && field.directives.is_empty()
 }
 
 /// Whether fields of a product read nothing but stock and pictures.

@@ -38,7 +38,11 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 
 /// Drops the months all of whose events are older than the oldest time.
 async fn drop_older(app: &App, sweep: &mut Sweep, months: &[Month], oldest: i64) {
-    let old = months.iter().copied().filter(|month| month.end().saturating_add(SLACK) <= oldest).collect();
+    let old = months
+        .iter()
+        .copied()
+        .filter(|month| month.end().saturating_add(SLACK) <= oldest)
+        .collect();
     let remove = |month: Month| async move {
         store::drop_month(app, month).await?;
         operations::months::forget(app, month);

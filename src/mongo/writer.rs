@@ -314,7 +314,7 @@ enum Fate {
 struct Outcomes {
     /// The statements that weren't applied, by position.
     failed: HashMap<usize, FailedWrite>,
-    /// Whether a statement has left out a document that isn't there. The reply doesn't tell which one.
+    /// Whether a statement may have left out a document that isn't there. The reply doesn't tell which one.
     lacks_document: bool,
     /// The error after which the command was sent again: a statement that failed may have been applied before.
     uncertain: Option<String>,
@@ -326,8 +326,9 @@ impl Outcomes {
     fn of(reply: &Reply, groups: &[Group]) -> Result<Self, Error> {
         let failed = reply.failed()?.into_iter().map(|failed| (failed.position, failed));
         let failed: HashMap<usize, FailedWrite> = failed.collect();
-        // The documents of the statements that didn't fail. Of a statement that failed, MongoDB counts none.
-        let (mut all, mut shared, mut is_exact) = (0, 0, true);
+        // The documents of the statements that didn't fail. Of one that failed, a router may count those that other shards
+        // have changed.
+        let (mut all, mut shared, mut stray, mut is_exact) = (0, 0, 0, true);
         for (position, group) in groups.iter().enumerate() {
             match documents(group) {
                 // It matches any number of them.
@@ -336,13 +337,13 @@ impl Outcomes {
                     all += count;
                     shared += if leaves_out(group) { count } else { 0 };
                 }
-                Some(_) => {}
+                Some(count) => stray += if leaves_out(group) { count } else { 0 },
             }
         }
         let matched = reply.matched()?;
-        let is_complete = if is_exact { matched == all } else { matched >= all };
-        let lacks_document = !is_complete && (all - shared..all).contains(&matched);
-        if reply.upserted() > 0 || !(is_complete || lacks_document) {
+        let most = if is_exact { all + stray } else { usize::MAX };
+        let lacks_document = shared > 0 && if is_exact { matched != all } else { matched < all };
+        if reply.upserted() > 0 || !(all - shared..=most).contains(&matched) {
             return Err(Error::unavailable("the reply doesn't account for every statement"));
         }
         let uncertain = reply.uncertainty().map(|first| format!("{first:?}"));

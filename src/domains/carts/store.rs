@@ -26,7 +26,7 @@ pub async fn for_each(app: &App, each: impl FnMut(CartDocument)) -> Result<()> {
 pub(super) async fn list_swept(app: &App, ids: &[&str]) -> Result<Vec<SweptCart>> {
     let is_active = doc! { "$eq": ["$state", stored(&CartState::Active)] };
     let while_active = |field: &str| choose(is_active.clone(), format!("${field}"), "$$REMOVE");
-    let mut projection = doc! { "state": 1, "modifiedAt": 1 };
+    let mut projection = doc! { "state": 1, "modifiedAt": 1, "v": 1 };
     for field in ["lines", "ops", "outbox"] {
         projection.insert(field, while_active(field));
     }

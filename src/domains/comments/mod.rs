@@ -140,7 +140,7 @@ pub const ROOM: Room = Room {
     broadcasts: broadcasts! {
         "comments" {
             find "_id" = "id: a comment by its `_id`, which is unique in all discussions",
-            update "_id" = "id: a change of a comment, which is named by its `_id`",
+            update "_id" = "id: a change of a comment, or of several that are posted at once, by `_id`",
             delete "_id" = "id: the removal of a comment, which is named by its `_id`",
             find "author" = "list: the comments of an author",
             find "due.at" = "sweep: comments that the discussed document hasn't applied",

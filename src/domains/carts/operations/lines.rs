@@ -50,7 +50,7 @@ pub async fn add_cart_line(cx: Cx<'_>, input: AddCartLineInput) -> Answer<AddCar
     let (op, offer) = (&addition(cx, input), || catalog::offer(cx.app, &input.sku));
     change_beside(cx, &input.cart_id, op, offer, |call, offer| async move {
         let ready = call.add(input, offer?).await?;
-        Ok(call.commit(ready).await?)
+        Ok(call.commit(&ready).await?)
     })
     .await
 }
@@ -64,7 +64,7 @@ pub async fn set_cart_line_quantity(
     let op = &setting(cx, input);
     change(cx, &input.cart_id, op, |call| async move {
         let ready = call.set(input).await?;
-        Ok(call.commit(ready).await?)
+        Ok(call.commit(&ready).await?)
     })
     .await
 }
@@ -78,7 +78,7 @@ pub async fn remove_cart_line(
     let op = &cx.op(&[&input.cart_id, "removeCartLine"], input);
     change(cx, &input.cart_id, op, |call| async move {
         let line = call.line(&input.sku)?;
-        Ok(call.commit(call.with_quantity(line, 0, 0)).await?)
+        Ok(call.commit(&call.with_quantity(line, 0, 0)).await?)
     })
     .await
 }
@@ -293,9 +293,9 @@ impl Call<'_> {
     }
 
     /// Commits a change, and returns stock if it has lowered the line.
-    async fn commit(&self, ready: Ready) -> Result<Step<CartDocument>> {
+    pub(super) async fn commit(&self, ready: &Ready) -> Result<Step<CartDocument>> {
         let Self { cx, op, attempt, cart } = self;
-        let Ready { tag, line, reserved, is_lower, .. } = &ready;
+        let Ready { tag, line, reserved, is_lower, .. } = ready;
         let undo = (*reserved > 0).then(|| inventory::release(cx, &line.sku, &cart.id, tag));
         let this_try = Try { op, tag, attempt, bounds: store::bounds(cx) };
         let after = carts(cx).commit(this_try, ready.change(cart), undo).await?;

@@ -166,9 +166,17 @@ async fn change_all(
     let committed = match commit(cx, &cart, &attempt, &ready, shows_time || returns).await {
         Ok(Step::Done(after)) => Ok(after),
         Ok(Step::Again | Step::Wait) => {
-            abort(cx, &cart.id, &ready).await?;
-            let is_row = changes.len() > 1;
-            return Ok(if is_row || attempt.is_over() { Step::Again } else { Step::Done(None) });
+            let (&[(op, ready)], [_]) = (&ready[..], changes) else {
+                abort(cx, &cart.id, &ready).await?;
+                return Ok(Step::Again);
+            };
+            // What came between may concern other lines.
+            let after = Call { cx, op, attempt, cart }.commit(ready).await?;
+            return Ok(match after {
+                Step::Done(after) => Step::Done(Some(vec![Ok(after)])),
+                _ if attempt.is_over() => Step::Again,
+                _ => Step::Done(None),
+            });
         }
         Err(error) => Err(error),
     };

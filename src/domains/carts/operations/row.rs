@@ -10,7 +10,8 @@
 //! except for the limits of the cart: if these could be reached, the changes are made one after the other instead. A
 //! refused change isn't part of the commit. All that is shown of the cart is as it was read, so the cart after each change is
 //! known. Only the time of the last change isn't: the cart is read again for a result that shows it, and to return stock. If
-//! the commit is refused, a row is tried again, and a single change is made by itself, with its own guard.
+//! the commit is refused, each change is made by itself, with its own guard: rows that are tried again could refuse each other
+//! without end, because each one that gives its reservations back leaves records.
 
 use std::{iter, sync::Arc};
 
@@ -166,17 +167,16 @@ async fn change_all(
     let committed = match commit(cx, &cart, &attempt, &ready, shows_time || returns).await {
         Ok(Step::Done(after)) => Ok(after),
         Ok(Step::Again | Step::Wait) => {
-            let (&[(op, ready)], [_]) = (&ready[..], changes) else {
+            // What came between may concern other lines, so the guard of a single change may hold.
+            if let (&[(op, ready)], [_]) = (&ready[..], changes) {
+                let after = Call { cx, op, attempt, cart }.commit(ready).await?;
+                if let Step::Done(after) = after {
+                    return Ok(Step::Done(Some(vec![Ok(after)])));
+                }
+            } else {
                 abort(cx, &cart.id, &ready).await?;
-                return Ok(Step::Again);
-            };
-            // What came between may concern other lines.
-            let after = Call { cx, op, attempt, cart }.commit(ready).await?;
-            return Ok(match after {
-                Step::Done(after) => Step::Done(Some(vec![Ok(after)])),
-                _ if attempt.is_over() => Step::Again,
-                _ => Step::Done(None),
-            });
+            }
+            return Ok(if attempt.is_over() { Step::Again } else { Step::Done(None) });
         }
         Err(error) => Err(error),
     };

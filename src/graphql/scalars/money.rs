@@ -121,6 +121,8 @@ impl Money {
 
 #[cfg(test)]
 mod tests {
+    use async_graphql::ScalarType as _;
+
     use super::*;
 
     #[test]

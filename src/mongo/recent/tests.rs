@@ -13,7 +13,7 @@ use crate::{metrics::Metrics, mongo::placement::Group};
 const LONG: Duration = Duration::from_secs(3_600);
 
 fn recent(keep: Duration) -> Arc<Recent> {
-    Recent::new(keep, Metrics::default().suggestions().clone())
+    Recent::new(keep, Metrics::default().suggestions.clone())
 }
 
 fn key(text: &str) -> Key {

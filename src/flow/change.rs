@@ -1,6 +1,6 @@
 //! Changes of one document as values: the document, the rules with the reason of each refusal, the fields, and the op.
 
-use std::{borrow::Borrow, convert::Infallible, iter, mem};
+use std::{borrow::Borrow, convert::Infallible, iter};
 
 use mongodb::bson::{DateTime, Document, doc};
 
@@ -23,8 +23,6 @@ use crate::{
 pub struct Change<R = Infallible> {
     /// `_id` of the document.
     pub(super) id: String,
-    /// `_id`s of further documents; see [`Self::also_of`].
-    others: Vec<String>,
     /// The guard, a filter. It includes the rules.
     guard: Document,
     /// The rules, in the order in which their reasons are reported.
@@ -39,6 +37,15 @@ pub struct Change<R = Infallible> {
     is_numbered: bool,
 }
 
+/// A change of several documents, for [`Collection::change_of_each`].
+#[derive(Debug)]
+pub struct OfEach<R = Infallible> {
+    /// The change of the first document.
+    change: Change<R>,
+    /// `_id`s of the other documents.
+    others: Vec<String>,
+}
+
 impl Change {
     /// A change of the document with this `_id`, guarded by a filter, that sets fields to the values of expressions.
     pub fn new(id: impl Into<String>, guard: Document, set: Document) -> Self {
@@ -48,8 +55,8 @@ impl Change {
 
 impl<R> Change<R> {
     fn guarded(id: String, guard: Document, rules: Vec<(Condition, R)>, set: Document) -> Self {
-        let (others, then, commits) = (Vec::new(), Vec::new(), Vec::new());
-        Self { id, others, guard, rules, set, then, commits, is_numbered: false }
+        let (then, commits) = (Vec::new(), Vec::new());
+        Self { id, guard, rules, set, then, commits, is_numbered: false }
     }
 
     /// A change that is guarded by rules. The first of several broken rules is the reason of a refusal. The document's
@@ -76,11 +83,11 @@ impl<R> Change<R> {
         Self::guarded(id.into(), guard, Vec::from_iter(rules), set)
     }
 
-    /// The same change of these documents as well, for [`Collection::change_each`]. It commits no op, and has no number.
+    /// The same change of these documents as well. It commits no op, and has no number.
     #[must_use]
-    pub fn also_of(mut self, others: impl IntoIterator<Item: Into<String>>) -> Self {
-        self.others.extend(others.into_iter().map(Into::into));
-        self
+    pub fn also_of(self, others: impl IntoIterator<Item: Into<String>>) -> OfEach<R> {
+        let others = others.into_iter().map(Into::into).collect();
+        OfEach { change: self, others }
     }
 
     /// Adds stages to the update, after the one that sets the fields.
@@ -248,9 +255,8 @@ impl<T: Stored> Collection<T> {
     }
 
     /// Applies changes of different documents before the attempt's deadline. They share a command, also with those of
-    /// other attempts. A change of several documents is one statement. Returns `None` if a guard didn't hold; a change whose
-    /// guard held is applied. Otherwise it returns [`Sends::Twice`] if any of the changes was sent twice. If one of the changes is
-    /// of several documents, `None` can also mean that all are applied; see [`Guarded::of_each`].
+    /// other attempts. Returns `None` if a guard didn't hold; a change whose guard held is applied. Otherwise it returns
+    /// [`Sends::Twice`] if any of the changes was sent twice.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the changes may have been applied.
@@ -259,22 +265,34 @@ impl<T: Stored> Collection<T> {
         changes: impl Iterator<Item = Change<R>>,
         attempt: &Attempt,
     ) -> Result<Option<Sends>, Error> {
-        let writes = changes.flat_map(|change| self.writes(change, attempt));
-        let each = batched(join_all(writes.map(Guarded::sends))).await;
-        each.into_iter().try_fold(Some(Sends::Once), |all, one| {
-            Ok(all.zip(one?).map(|(all, one)| all.max(one)))
-        })
+        all_sent(changes.map(|change| self.change(change).within(attempt))).await
     }
 
-    /// The writes of a change, one for each of its documents.
-    fn writes<R>(&self, mut change: Change<R>, attempt: &Attempt) -> Vec<Guarded<T>> {
-        let mut ids = mem::take(&mut change.others);
-        if ids.is_empty() {
-            return vec![self.change(change).within(attempt)];
-        }
-        let Change { id, guard, set, then, .. } = change;
-        ids.push(id);
-        let stages = iter::once(doc! { "$set": set }).chain(then).collect::<Vec<_>>();
-        self.guarded(guard, stages).within(attempt).of_each(ids)
+    /// Like [`Self::change_each`], of changes of several documents. Each of them is one statement. `None` can also mean that all
+    /// are applied; see [`Guarded::of_each`].
+    ///
+    /// # Errors
+    /// As those of [`Self::change_each`].
+    pub async fn change_of_each<R>(
+        &self,
+        changes: impl Iterator<Item = OfEach<R>>,
+        attempt: &Attempt,
+    ) -> Result<Option<Sends>, Error> {
+        let writes = changes.flat_map(|OfEach { change, mut others }| {
+            let Change { id, guard, set, then, .. } = change;
+            others.push(id);
+            let stages = iter::once(doc! { "$set": set }).chain(then).collect::<Vec<_>>();
+            self.guarded(guard, stages).within(attempt).of_each(others)
+        });
+        all_sent(writes).await
     }
+}
+
+/// Sends writes together; see [`Collection::change_each`].
+async fn all_sent<T: Stored>(
+    writes: impl Iterator<Item = Guarded<T>>,
+) -> Result<Option<Sends>, Error> {
+    let each = batched(join_all(writes.map(Guarded::sends))).await;
+    each.into_iter()
+        .try_fold(Some(Sends::Once), |all, one| Ok(all.zip(one?).map(|(all, one)| all.max(one))))
 }

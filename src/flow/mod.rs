@@ -77,7 +77,7 @@ mod sweep;
 pub mod tree;
 
 pub use attempt::{Attempt, Bounds, earlier, later};
-pub use change::{Change, Verdict};
+pub use change::{Change, OfEach, Verdict};
 pub use decide::{Step, decide};
 pub use ops::{Decider, OPS_CAP, Op, OpRecord, OtherInput, Try, kept};
 pub use sweep::{Pages, Places, Sweep};

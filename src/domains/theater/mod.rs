@@ -155,7 +155,7 @@ pub const ROOM: Room = Room {
         "screenings" {
             find "theaterId" = "list: screenings of a theater",
             find "sweepAt" = "sweep: holds of seats, and marks of refunds",
-            find "cancellingAt" = "sweep: cancelled screenings of which somebody has seats",
+            find "cancellingAt" = "sweep: cancelled screenings with seats that somebody has",
         }
         "bookings" {
             find "owner" = "list: the booking of its owner",

@@ -1,7 +1,7 @@
 //! Scalars, which are validated when they are parsed, and the type `Money`.
 
 /// Implements a scalar that is a text, in the schema and in JSON. Behind its name stand the functions that read a text that a
-/// client sends, and one of JSON, and the method that returns the text; then what is said of other texts.
+/// client sends, and one of JSON, and the method that returns the text; then the messages about other texts.
 macro_rules! text_scalar {
     (
         $(#[$meta:meta])*

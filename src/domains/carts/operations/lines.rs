@@ -208,7 +208,7 @@ impl Call<'_> {
         Ok(Step::or_again(carts(cx).commit(this_try, change, nothing).await?))
     }
 
-    /// Reserves the pieces of an addition, of which the product was read.
+    /// Reserves the pieces of an addition. `offer` is its product as it was read.
     pub(super) async fn add(
         &self,
         input: &Checked<AddCartLineInput>,
@@ -281,7 +281,7 @@ impl Call<'_> {
         }
     }
 
-    /// The change of a line to another quantity, of which some more pieces were reserved. If it is lowered or removed, the stock
+    /// The change of a line to another quantity, for which more pieces may have been reserved. If it is lowered or removed, the stock
     /// that is to be returned goes to the outbox. Setting the present quantity is committed as well, so that a later repeat
     /// changes nothing.
     fn with_quantity(&self, line: &CartLine, quantity: i64, reserved: i64) -> Ready {

@@ -28,6 +28,7 @@ use super::{
 };
 use crate::{
     domains::catalog,
+    flow::OfEach,
     graphql::prelude::*,
     join::join_all,
     locks::lock,
@@ -147,7 +148,7 @@ impl Holder<'_> {
     ) -> Result<Option<Sends>, Error> {
         let reserving =
             |sku: &str, quantity| store::reserving_first(sku, self.name, self.tag, quantity, cap);
-        stocks(self.app).change_each(of_lines(lines, reserving), self.attempt).await
+        stocks(self.app).change_of_each(of_lines(lines, reserving), self.attempt).await
     }
 
     /// The available quantity, if it is less than `quantity` and nothing is reserved under the tag.
@@ -181,7 +182,7 @@ impl Holder<'_> {
         let applying =
             |sku: &str, quantity| store::applying(sku, self.name, self.tag, quantity, to);
         let changes = of_lines(lines, applying);
-        if let Ok(Some(sends)) = stocks(self.app).change_each(changes, self.attempt).await {
+        if let Ok(Some(sends)) = stocks(self.app).change_of_each(changes, self.attempt).await {
             return Ok(sends);
         }
         let applies = lines.iter().map(|(sku, quantity)| self.apply(sku, *quantity, to));
@@ -225,7 +226,7 @@ impl Holder<'_> {
 fn of_lines<R>(
     lines: &[(&str, i64)],
     change: impl Fn(&str, i64) -> Change<R>,
-) -> impl Iterator<Item = Change<R>> {
+) -> impl Iterator<Item = OfEach<R>> {
     let mut skus: BTreeMap<i64, Vec<&str>> = BTreeMap::new();
     for &(sku, quantity) in lines {
         skus.entry(quantity).or_default().push(sku);

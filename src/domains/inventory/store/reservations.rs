@@ -240,7 +240,7 @@ pub async fn forget_each(
         let forgetting = Change::ruled(*sku, [(is_empty, ())], doc! { "reservations": rest });
         forgetting.also_of(others.iter().copied())
     });
-    Ok(stocks(app).change_each(forgetting.into_iter(), attempt).await?.is_some())
+    Ok(stocks(app).change_of_each(forgetting.into_iter(), attempt).await?.is_some())
 }
 
 /// Removes the entries of these holders that are empty when the write is made. The others stay: another flow of their

@@ -1,7 +1,7 @@
 //! What a test asks of the gateway's library directly, without HTTP. With short bounds, a command on a busy machine may
 //! run out of time: what can be repeated is repeated.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use docgate::{
     background,
@@ -11,22 +11,27 @@ use docgate::{
     invariants::{Progress, Report},
 };
 
-use super::{Gateway, until};
+use super::{Gateway, PATIENCE, until};
 
-/// How often a call that ran out of time is repeated.
-const REPEATS: usize = 20;
+/// Longest pause between two passes. With longer bounds hardly anything runs out of time.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// What `call` returns in the end. It is repeated as long as it runs out of time.
+/// What `call` returns in the end. It is repeated as long as it runs out of time, for two minutes.
 pub async fn in_time<T>(call: impl AsyncFn() -> Result<T, Error>) -> T {
-    for _ in 0..REPEATS {
+    repeated(Duration::from_millis(100), call).await
+}
+
+/// The same with a pause before each repeat.
+async fn repeated<T>(pause: Duration, call: impl AsyncFn() -> Result<T, Error>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
         match call().await {
             Ok(value) => return value,
-            Err(error) if error.is_retryable() => {}
+            Err(error) if error.is_retryable() && Instant::now() < end => {}
             Err(error) => panic!("{error:?}"),
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(pause).await;
     }
-    call().await.expect("an answer in time")
 }
 
 /// Waits until what goes on behind the answers of a gateway has ended.
@@ -62,12 +67,18 @@ impl Gateway {
 
     /// Runs the sweeps of all rooms once. Returns how many flows they finished.
     pub async fn sweep_all(&self) -> u64 {
-        in_time(async || background::sweep_all(&self.sweeper).await).await
+        repeated(self.pause(), async || background::sweep_all(&self.sweeper).await).await
     }
 
     /// Runs the sweep of a room once. Returns how many flows it finished.
     pub async fn sweep_room(&self, room: &Room) -> u64 {
-        in_time(async || background::sweep_room(&self.sweeper, room).await).await
+        repeated(self.pause(), async || background::sweep_room(&self.sweeper, room).await).await
+    }
+
+    /// How long the next pass of a sweep waits after one that ran out of time. What that one has claimed or changed is left
+    /// alone for as long, so that a pass at once would find nothing to do.
+    pub(super) fn pause(&self) -> Duration {
+        self.sweeper.bounds().two_grace_periods().min(LONGEST_PAUSE)
     }
 
     /// Runs the sweep of a room until nothing is left to finish.

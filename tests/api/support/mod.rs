@@ -429,9 +429,9 @@ impl Gateway {
         for _ in 0..50 {
             match background::sweep_each(&self.sweeper, self.rooms().await).await {
                 Ok(0) => return,
-                // With short bounds a command may run out of time; the next pass goes on.
                 Ok(_) => {}
-                Err(error) if error.is_retryable() => {}
+                // With short bounds a command may run out of time; a later pass goes on.
+                Err(error) if error.is_retryable() => tokio::time::sleep(self.pause()).await,
                 Err(error) => panic!("the sweeps run: {error:?}"),
             }
         }
@@ -480,12 +480,15 @@ async fn filled(database: &Database, names: &[String]) -> mongodb::error::Result
     Ok(found.into_iter().map(|(name, _)| name).collect())
 }
 
-/// Waits until something holds. A busy machine may take a while, so the bound is generous.
+/// How long a test waits for something. A busy machine may take a while, so the bound is generous.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Waits until something holds.
 ///
 /// # Panics
 /// It doesn't hold within two minutes; `what` names it.
 pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(120);
+    let end = Instant::now() + PATIENCE;
     while !holds().await {
         assert!(Instant::now() < end, "not in time: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;

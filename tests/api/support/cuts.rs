@@ -198,7 +198,8 @@ pub async fn sent(base: &Gateway, flow: impl AsyncFn(&Gateway)) -> Vec<Seen> {
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.record();
     flow(&gateway).await;
-    settled(&gateway).await;
+    // Nothing is cut, so all of it ends.
+    super::settled(&gateway).await;
     proxy.seen()
 }
 

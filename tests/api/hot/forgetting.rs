@@ -132,7 +132,7 @@ async fn what_is_free_or_still_holds_something_is_not_forgotten() {
     // An addition has reserved one more, and its commit is held back until the cart is sold.
     let slow = gateway.sibling_behind_proxy().await;
     let proxy = slow.proxy.as_ref().expect("a proxy");
-    proxy.count_only(|seen| seen.collection == "carts" && seen.command == "findAndModify");
+    proxy.count_only(|seen| seen.collection == "carts" && seen.command == "update");
     proxy.cut(0, Cut::Hold);
     let adding = slow.shopper("buyer-0");
     let (added, ()) = tokio::join!(add(&adding, holds_more, "hot", 1), async {

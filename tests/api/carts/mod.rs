@@ -133,10 +133,10 @@ async fn reading_a_cart_is_one_command_and_adding_is_four() {
         shopper.explained("query($id: ID!) { cart(id: $id) { id } }", json!({ "id": id })).await;
     assert_eq!(commands(&read), ["find carts"]);
     let (query, variables) = Client::adding(&id, "a", 1, None);
-    assert_eq!(
-        commands(&shopper.explained(&query, variables).await),
-        ["find carts", "find products", "update inventory", "findAndModify carts"]
-    );
+    let mut sent = commands(&shopper.explained(&query, variables).await);
+    // The cart and the product are read side by side, and either may be answered first.
+    sent[..2].sort_unstable();
+    assert_eq!(sent, ["find carts", "find products", "update inventory", "findAndModify carts"]);
     let (query, variables) = Client::setting(&id, "a", 3, None);
     assert_eq!(
         commands(&shopper.explained(&query, variables).await),

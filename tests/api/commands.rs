@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     assets, categories, comments,
     shop::{self, account, cart, checkout, stocked},
-    support::{Client, Gateway, cuts, proxy::Seen},
+    support::{Client, Gateway, cuts, proxy::Seen, very_long_bounds},
     transfers::{TRANSFER, fund, open, order},
 };
 
@@ -123,7 +123,7 @@ async fn a_checkout() {
 /// sixteen checkouts.
 #[tokio::test(flavor = "multi_thread")]
 async fn sixteen_checkouts_of_one_sku() {
-    let base = Gateway::with(|config| config.flow_run_millis = 60_000).await;
+    let base = Gateway::with(very_long_bounds).await;
     stocked(&base, "a", 250, 100).await;
     let purse = account(&base, "ann", 5_000).await;
     let mut carts = Vec::new();

@@ -11,8 +11,8 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Client, Gateway, all_nodes, commands, fresh_name, key, pages_both_ways, settled, texts_of,
-    until,
+    Client, Gateway, all_nodes, commands, fresh_name, key, long_bounds, pages_both_ways, settled,
+    texts_of, until, very_long_bounds,
 };
 
 const OPEN: &str = "mutation($input: OpenAccountInput!) { openAccount(input: $input) {
@@ -35,7 +35,7 @@ pub(crate) const TRANSFER: &str = "mutation($input: TransferInput!) { transfer(i
 const DEPOSIT: &str = "mutation($input: DepositInput!) { deposit(input: $input) {
     __typename ... on Transfer { id state kind sourceId destinationId }
     ... on UserError { code message } } }";
-const WITHDRAW: &str = "mutation($input: WithdrawInput!) { withdraw(input: $input) {
+pub(crate) const WITHDRAW: &str = "mutation($input: WithdrawInput!) { withdraw(input: $input) {
     __typename ... on Transfer { id state kind sourceId destinationId }
     ... on UserError { code message }
     ... on InsufficientFunds { available { minorUnits } } } }";
@@ -427,7 +427,7 @@ fn refused_transfers(before: &Stored, after: &mut Stored) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transfer_is_reversed_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let (anna, bert) = (gateway.shopper("anna"), gateway.shopper("bert"));
     let (from, to) = (open(&anna, "EUR").await, open(&bert, "EUR").await);
     fund(&gateway, &from, 100).await;
@@ -591,12 +591,7 @@ async fn a_balance_can_be_followed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sixty_four_transfers_around_a_ring_lose_nothing() {
-    // Sixty-four at eight accounts at once may take longer than a run of the other tests.
-    let gateway = Gateway::with(|config| {
-        config.flow_run_millis = 20_000;
-        config.flow_command_millis = 10_000;
-    })
-    .await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let mut ring = Vec::new();
     for n in 0..8 {
         let client = gateway.shopper(&format!("member-{n}"));
@@ -608,13 +603,13 @@ async fn sixty_four_transfers_around_a_ring_lose_nothing() {
     let runs = (0..64_usize).map(|n| {
         let (client, from) = ring[n % 8].clone();
         let to = ring[(n + 1) % 8].1.clone();
-        async move { client.run(TRANSFER, order(&from, &to, 30, Some(&n.to_string()))).await }
+        async move { client.field(TRANSFER, order(&from, &to, 30, Some(&n.to_string()))).await }
     });
     let answers = futures_util::future::join_all(runs).await;
     let (mut moved, mut short) = (0, 0);
     for answer in &answers {
-        match (&answer["data"]["transfer"]["state"], &answer["data"]["transfer"]["code"]) {
-            (state, _) if state == "CREDITED" => moved += 1,
+        match (&answer["state"], &answer["code"]) {
+            (state, _) if state == "CREDITED" || state == "DONE" => moved += 1,
             (_, code) if code == "INSUFFICIENT_FUNDS" => short += 1,
             _ => panic!("{answer}"),
         }
@@ -653,18 +648,13 @@ async fn sixty_four_transfers_around_a_ring_lose_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_who_want_the_last_money_as_many_get_it_as_there_is() {
-    // A call without a key that ran out of time can't be repeated.
-    let gateway = Gateway::with(|config| {
-        config.flow_run_millis = 20_000;
-        config.flow_command_millis = 10_000;
-    })
-    .await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let anna = gateway.shopper("anna");
     let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
     fund(&gateway, &from, 70).await;
-    let wants = (0..32).map(|_| anna.field(TRANSFER, order(&from, &to, 10, None)));
+    let wants = (0..32).map(|n| anna.field(TRANSFER, order(&from, &to, 10, Some(&n.to_string()))));
     let answers = futures_util::future::join_all(wants).await;
-    let won = answers.iter().filter(|answer| answer["state"] == "CREDITED").count();
+    let won = answers.iter().filter(|answer| answer["__typename"] == "Transfer").count();
     let lost = answers.iter().filter(|answer| answer["code"] == "INSUFFICIENT_FUNDS").count();
     assert_eq!((won, lost), (7, 25));
     assert_settled(&gateway).await;
@@ -673,7 +663,7 @@ async fn of_many_who_want_the_last_money_as_many_get_it_as_there_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_op_that_is_sent_many_times_at_once_moves_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let sibling = gateway.sibling().await;
     let (anna, annas_other) = (gateway.shopper("anna"), sibling.shopper("anna"));
     let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
@@ -701,7 +691,7 @@ async fn an_op_that_is_sent_many_times_at_once_moves_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deposit_and_a_withdrawal_that_are_sent_many_times_at_once_pass_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let account = open(&gateway.shopper("anna"), "EUR").await;
     let service = gateway.service();
     for (query, op, amount, after) in [(DEPOSIT, "in", 100, 100), (WITHDRAW, "out", 70, 30)] {
@@ -715,7 +705,7 @@ async fn a_deposit_and_a_withdrawal_that_are_sent_many_times_at_once_pass_once()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_for_a_transfer_that_is_refused_hears_the_refusal() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let anna = gateway.shopper("anna");
     let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
     fund(&gateway, &from, 30).await;
@@ -818,7 +808,7 @@ async fn a_key_that_was_refused_too_often_needs_a_new_one() {
 /// A script that repeats a reversal until the account is funded uses up any number of tries.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reversal_that_was_refused_often_is_made_once_there_is_money() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let (anna, bert) = (gateway.shopper("anna"), gateway.shopper("bert"));
     let (from, to) = (open(&anna, "EUR").await, open(&bert, "EUR").await);
     fund(&gateway, &from, 100).await;
@@ -856,11 +846,7 @@ async fn a_reversal_that_was_refused_often_is_made_once_there_is_money() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelling_and_its_transfer_agree() {
     // A repeat of what ran out of time would be answered with another state.
-    let gateway = Gateway::with(|config| {
-        config.flow_run_millis = 9_000;
-        config.flow_command_millis = 4_500;
-    })
-    .await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let anna = gateway.shopper("anna");
     let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
     fund(&gateway, &from, 1_000).await;

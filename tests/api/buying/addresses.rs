@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, cuts, short_bounds};
+use crate::support::{Client, Gateway, cuts, short_bounds, very_long_bounds};
 
 const SAVE: &str = "mutation($input: SaveAddressInput!) { saveAddress(input: $input) { __typename \
     ... on AddressBook { addresses { label address { street } } } \
@@ -133,11 +133,7 @@ async fn an_address_can_say_how_its_recipient_is_reached() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_has_more_than_twenty_addresses() {
-    let gateway = Gateway::with(|config| {
-        config.flow_run_millis = 20_000;
-        config.flow_command_millis = 10_000;
-    })
-    .await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let ann = gateway.shopper("ann");
     let labels: Vec<String> = (0..32).map(|n| format!("label-{n}")).collect();
     let answers = join_all(labels.iter().map(|label| save(&ann, label, "Street", None))).await;

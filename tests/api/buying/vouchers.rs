@@ -7,14 +7,8 @@ use serde_json::{Value, json};
 use super::{applied, apply, cancel, checkout, create, created, expire, marks, remove, sums, used};
 use crate::{
     shop::{account, add, balance, cart, settled, state, stock, stocked, stored},
-    support::{Client, Gateway, short_bounds},
+    support::{Client, Gateway, short_bounds, very_long_bounds},
 };
-
-/// Two guards against slow machines: 64 at once on two cores and one document.
-fn patient(config: &mut docgate::config::Config) {
-    config.flow_run_millis = 20_000;
-    config.flow_command_millis = 10_000;
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_voucher_takes_off_what_its_terms_say() {
@@ -243,7 +237,7 @@ async fn of_sixty_four_shoppers_one_gets_the_last_voucher() {
     for (budget, uses) in
         [(json!({ "amount": 60, "budgetUses": 1 }), 1), (json!({ "amount": 60, "budget": 179 }), 2)]
     {
-        let gateway = Gateway::with(patient).await;
+        let gateway = Gateway::with(very_long_bounds).await;
         stocked(&gateway, "a", 100, 1_000).await;
         created(&gateway, "LAST", budget).await;
         let shoppers = shoppers(&gateway, 64, "LAST").await;
@@ -270,7 +264,7 @@ async fn of_sixty_four_shoppers_one_gets_the_last_voucher() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_customer_uses_a_voucher_as_often_as_its_limit_says() {
-    let gateway = Gateway::with(patient).await;
+    let gateway = Gateway::with(very_long_bounds).await;
     stocked(&gateway, "a", 100, 1_000).await;
     created(&gateway, "TWICE", json!({ "percent": 50, "perCustomer": 2 })).await;
     let shopper = gateway.shopper("ann");

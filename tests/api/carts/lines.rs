@@ -5,7 +5,7 @@ use mongodb::bson::doc;
 use serde_json::json;
 
 use super::{AT_CHECKOUT, RESERVE, at_once, is};
-use crate::support::{Client, Gateway, shop::line};
+use crate::support::{Client, Gateway, shop::line, very_long_bounds};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_product_has_one_line_with_the_price_at_which_it_was_added() {
@@ -196,18 +196,16 @@ async fn only_an_active_cart_takes_changes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cart_takes_a_hundred_lines() {
-    // A hundred at one document at once may take longer than a run of the other tests.
-    let gateway = Gateway::with(|config| {
-        config.flow_run_millis = 30_000;
-        config.flow_command_millis = 10_000;
-    })
-    .await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let shopper = gateway.shopper("someone");
     let id = &shopper.open_cart(AT_CHECKOUT).await;
     for n in 0..=100 {
         gateway.product(&format!("p{n}"), 100, "EUR").await;
     }
-    let adds = (0..=100).map(|n| (shopper.clone(), Client::adding(id, &format!("p{n}"), 1, None)));
+    let adds = (0..=100).map(|n| {
+        let sku = format!("p{n}");
+        (shopper.clone(), Client::adding(id, &sku, 1, Some(&sku)))
+    });
     let answers = at_once(adds.collect()).await;
     let refused: Vec<_> = answers.iter().filter(|answer| !is(answer, "Cart")).collect();
     assert_eq!(refused.len(), 1, "{refused:#?}");

@@ -3,18 +3,19 @@
 use serde_json::{Value, json};
 
 use super::{AT_CHECKOUT, RESERVE, at_once, is, marks};
-use crate::support::{Client, Gateway, long_bounds, shop::line, short_bounds};
+use crate::support::{Client, Gateway, long_bounds, shop::line, short_bounds, very_long_bounds};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_64_shoppers_one_gets_the_last_unit() {
-    let gateway = Gateway::with(long_bounds).await;
+    let gateway = Gateway::with(very_long_bounds).await;
     for (policy, winners) in [(RESERVE, 1), (AT_CHECKOUT, 64)] {
         gateway.stocked(policy, 1).await;
         let mut calls = Vec::new();
         for n in 0..64 {
             let shopper = gateway.shopper(&format!("shopper-{n}"));
             let id = shopper.open_cart(policy).await;
-            calls.push((shopper, Client::adding(&id, policy, 1, None)));
+            // A call that ran out of time is repeated, and adds no more.
+            calls.push((shopper, Client::adding(&id, policy, 1, Some("op"))));
         }
         let answers = at_once(calls).await;
         let (won, lost): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| is(answer, "Cart"));
@@ -31,13 +32,19 @@ async fn additions_at_once_add_up_and_of_sets_at_once_one_stands() {
     gateway.stocked("a", 10_000).await;
     let shopper = gateway.shopper("someone");
     let id = &shopper.open_cart(RESERVE).await;
-    let adds = (1..=16).map(|n| (shopper.clone(), Client::adding(id, "a", n, None)));
+    let adds = (1..=16).map(|n| {
+        let key = format!("add {n}");
+        (shopper.clone(), Client::adding(id, "a", n, Some(&key)))
+    });
     let answers = at_once(adds.collect()).await;
     assert!(answers.iter().all(|answer| is(answer, "Cart")), "{answers:#?}");
     assert_eq!(line(&shopper.cart(id).await, "a"), (136, 136));
     gateway.assert_sound().await;
 
-    let sets = (1..=16).map(|n| (shopper.clone(), Client::setting(id, "a", n * 30, None)));
+    let sets = (1..=16).map(|n| {
+        let key = format!("set {n}");
+        (shopper.clone(), Client::setting(id, "a", n * 30, Some(&key)))
+    });
     let answers = at_once(sets.collect()).await;
     assert!(answers.iter().all(|answer| is(answer, "Cart")), "{answers:#?}");
     let (quantity, held) = line(&shopper.cart(id).await, "a");

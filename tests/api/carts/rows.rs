@@ -253,14 +253,14 @@ async fn requests_at_once_add_up() {
     let id = &shopper.open_cart(RESERVE).await;
     let calls = (0..8).map(|number| {
         let (shopper, mut skus) = (shopper.clone(), skus.clone());
-        let old = old.shopper("ann");
+        let (old, key) = (old.shopper("ann"), format!("call {number}"));
         skus.rotate_left(number % 4);
         async move {
             if number % 4 != 0 {
-                return together(&shopper, id, &adds(&skus, None)).await;
+                return together(&shopper, id, &adds(&skus, Some(&key))).await;
             }
             let mut results = Vec::new();
-            for change in adds(&skus, None) {
+            for change in adds(&skus, Some(&key)) {
                 results.extend(together(&old, id, &[change]).await);
             }
             results

@@ -43,8 +43,7 @@ pub fn few_rooms(config: &mut Config) {
 /// The same with bounds in which a slow machine does what a test holds back something for.
 pub fn very_long_bounds(config: &mut Config) {
     few_rooms(config);
-    config.flow_run_millis = 20_000;
-    config.flow_command_millis = 10_000;
+    support::very_long_bounds(config);
 }
 
 /// The same with bounds in which many at once come to an end.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{
     COMMENTS, LAYOUTS, all, discussed, does, few_rooms, id_of, late::stored, long_bounds, migrate,
-    of_texts, open, posted, short_bounds, shown, texts,
+    of_texts, open, posted, short_bounds, shown, texts, very_long_bounds,
 };
 use crate::support::Gateway;
 
@@ -36,12 +36,7 @@ async fn an_embedded_discussion_moves_while_comments_arrive() {
 }
 
 async fn moves_while_comments_arrive(from: &str) {
-    let gateway = Gateway::with(|config| {
-        short_bounds(config);
-        config.flow_run_millis = 3_000;
-        config.flow_command_millis = 1_500;
-    })
-    .await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let mut moved = Vec::new();
     for to in LAYOUTS.into_iter().filter(|to| *to != from) {
         let sku = format!("{from}-{to}");
@@ -258,11 +253,7 @@ async fn a_longer_name_is_given_where_another_comment_has_the_short_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_is_given_once_also_while_a_discussion_moves() {
-    let gateway = Gateway::with(|config| {
-        few_rooms(config);
-        config.flow_run_millis = 20_000;
-    })
-    .await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let anna = gateway.shopper("anna");
     for (from, to) in directions() {
         let sku = format!("{from}-{to}");
@@ -286,11 +277,7 @@ async fn a_name_is_given_once_also_while_a_discussion_moves() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_are_whole_while_a_discussion_moves() {
-    let gateway = Gateway::with(|config| {
-        few_rooms(config);
-        config.flow_run_millis = 20_000;
-    })
-    .await;
+    let gateway = Gateway::with(very_long_bounds).await;
     for (from, to) in directions() {
         let sku = format!("{from}-{to}");
         let on = discussed(&gateway, &sku, from).await;

@@ -218,8 +218,7 @@ async fn page_sizes(gateway: &Gateway) -> Vec<usize> {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_at_once_onto_a_page_with_room_for_three() {
     let gateway = Gateway::with(|config| {
-        config.flow_run_millis = 30_000;
-        config.flow_command_millis = 10_000;
+        very_long_bounds(config);
         // The crowd is one subject.
         config.client_share_percent = 100;
     })

@@ -1,21 +1,16 @@
-//! Sold reservations are forgotten in lots of sixteen; the rules are those of `tests/models`.
+//! Sold reservations are forgotten in lots of sixteen; the rules are those of `tests/models`. No attempt may be half over
+//! before its end, however busy the machine.
 
-use docgate::config::Config;
 use futures_util::future::join_all;
 use mongodb::bson::Bson;
 
 use crate::{
     shop::{account, add, cart, checkout, settled, state, stock, stocked, stored},
-    support::{Client, Gateway, key, proxy::Cut, short_bounds, until},
+    support::{Client, Gateway, key, proxy::Cut, short_bounds, until, very_long_bounds},
 };
 
 /// Number of reservations of one SKU that are forgotten by one write.
 const LOT: usize = 16;
-
-/// Attempts so long that none is half over before its end, however busy the machine.
-fn long_attempts(config: &mut Config) {
-    (config.flow_run_millis, config.flow_command_millis) = (60_000, 20_000);
-}
 
 /// A cart with one piece of `hot`, and who pays for it.
 #[derive(Clone)]
@@ -77,7 +72,7 @@ async fn swept(gateway: &Gateway, received: i64, sold: i64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_stock_document_of_a_sku_in_demand_stays_small() {
-    let gateway = Gateway::with(long_attempts).await;
+    let gateway = Gateway::with(very_long_bounds).await;
     stocked(&gateway, "hot", 100, 1_000).await;
     // 200 checkouts by 64 callers, one after the other each.
     let caller = async |number: usize| {
@@ -99,7 +94,7 @@ async fn the_stock_document_of_a_sku_in_demand_stays_small() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sku_that_is_seldom_sold_is_left_to_the_sweep() {
-    let gateway = Gateway::with(long_attempts).await;
+    let gateway = Gateway::with(very_long_bounds).await;
     stocked(&gateway, "hot", 100, 100).await;
     let buyers = Buyer::several(&gateway, "buyer", LOT, "RESERVE").await;
     let (last, first) = buyers.split_last().expect("some");
@@ -115,7 +110,7 @@ async fn a_sku_that_is_seldom_sold_is_left_to_the_sweep() {
 /// (`forget-empty`).
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_free_or_still_holds_something_is_not_forgotten() {
-    let gateway = Gateway::with(long_attempts).await;
+    let gateway = Gateway::with(very_long_bounds).await;
     stocked(&gateway, "free", 0, 100).await;
     stocked(&gateway, "hot", 100, 100).await;
     for number in 0..LOT {
@@ -153,7 +148,7 @@ async fn what_is_free_or_still_holds_something_is_not_forgotten() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_sent_twice_is_not_forgotten() {
     for policy in ["RESERVE", "AT_CHECKOUT"] {
-        let gateway = Gateway::behind_proxy(long_attempts).await;
+        let gateway = Gateway::behind_proxy(very_long_bounds).await;
         stocked(&gateway, "hot", 100, 100).await;
         let first = Buyer::new(&gateway, "first", policy).await;
         let buyers = Buyer::several(&gateway, "buyer", LOT, policy).await;
@@ -180,7 +175,7 @@ async fn what_was_sent_twice_is_not_forgotten() {
 /// The first copy of a reserve arrives when its mark is forgotten. It reserves once more, and nobody sells that.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_copy_of_a_reserve_sells_nothing() {
-    let gateway = Gateway::behind_proxy(long_attempts).await;
+    let gateway = Gateway::behind_proxy(very_long_bounds).await;
     stocked(&gateway, "hot", 100, 100).await;
     let mut buyers = Buyer::several(&gateway, "buyer", LOT - 1, "RESERVE").await;
     let (client, purse) = (gateway.shopper("late"), account(&gateway, "late", 1_000).await);
@@ -208,7 +203,7 @@ async fn a_late_copy_of_a_reserve_sells_nothing() {
 /// and nobody sells what it reserved.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_repeat_sells_nothing() {
-    let gateway = Gateway::with(long_attempts).await;
+    let gateway = Gateway::with(very_long_bounds).await;
     stocked(&gateway, "hot", 100, 100).await;
     let buyers = Buyer::several(&gateway, "buyer", LOT, "AT_CHECKOUT").await;
     let first = &buyers[0];
@@ -234,7 +229,7 @@ async fn a_late_repeat_sells_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn cut_while_it_forgets_a_checkout_stays_as_it_is() {
     for way in [Cut::Refused, Cut::Unsure, Cut::BeforeForwarding, Cut::ReplyLost] {
-        let gateway = Gateway::behind_proxy(long_attempts).await;
+        let gateway = Gateway::behind_proxy(very_long_bounds).await;
         stocked(&gateway, "hot", 100, 100).await;
         let buyers = Buyer::several(&gateway, "buyer", LOT, "RESERVE").await;
         let (last, first) = buyers.split_last().expect("some");

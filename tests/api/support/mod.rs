@@ -193,6 +193,14 @@ pub fn long_bounds(config: &mut Config) {
     config.flow_command_millis = 9_000;
 }
 
+/// Bounds within which a slow machine serves many callers at once, or does a lot while a command is held back. A sweep would
+/// wait for minutes: let a gateway with [`short_bounds`] sweep when every flow has ended.
+pub fn very_long_bounds(config: &mut Config) {
+    config.request_millis = 120_000;
+    config.flow_run_millis = 120_000;
+    config.flow_command_millis = 30_000;
+}
+
 impl Gateway {
     /// A gateway with the configuration of tests.
     pub async fn start() -> Self {

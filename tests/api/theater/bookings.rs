@@ -10,7 +10,7 @@ use super::{
     BOOKING, alter, assert_map, booking, cancelling, check_out, hall, hold, holding, holding_seats,
     open, releasing, said, screening_in, stored, theater,
 };
-use crate::support::{Client, Gateway, commands, proxy::Cut, short_bounds};
+use crate::support::{Client, Gateway, commands, proxy::Cut, short_bounds, very_long_bounds};
 
 const OPEN: &str = "mutation($input: OpenBookingInput!) { openBooking(input: $input) {
     __typename ... on Booking { id state expiresAt } ... on UserError { code message }
@@ -179,7 +179,7 @@ async fn an_idle_booking_expires_and_is_neither_changed_nor_checked_out() {
 /// A release is committed, and its write on the screening is held back until the seat belongs to someone else.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_release_does_not_free_the_seat_of_another() {
-    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let gateway = Gateway::behind_proxy(very_long_bounds).await;
     let screening = hall(&gateway, &["AAA"]).await;
     let ann = gateway.shopper("ann");
     let id = holding_seats(&ann, &screening, &[("A", 1)]).await;

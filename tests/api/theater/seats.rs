@@ -8,7 +8,11 @@ use super::{
     hall, hold, holding, holding_seats, id_of, open, releasing, said, screening_in,
     screening_input, stored, theater,
 };
-use crate::{commands::sends_only, shop::account, support::Gateway};
+use crate::{
+    commands::sends_only,
+    shop::account,
+    support::{Gateway, long_bounds, very_long_bounds},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn seats_are_held_at_the_prices_of_the_screening() {
@@ -135,7 +139,7 @@ async fn a_second_click_is_told_that_the_seats_are_its_own() {
 /// Two calls at once want overlapping seats, many times: one gets all of its five, the other none.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_five_seats_goes_at_the_same_moment() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let theater = theater(&gateway, &["AAAAAAAAA"]).await;
     let (ann, bob) = (gateway.shopper("ann"), gateway.shopper("bob"));
     for round in 0..10 {
@@ -160,11 +164,7 @@ async fn one_of_five_seats_goes_at_the_same_moment() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_sixty_four_callers_one_gets_the_seat() {
-    let gateway = Gateway::with(|config| {
-        config.flow_run_millis = 20_000;
-        config.flow_command_millis = 10_000;
-    })
-    .await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let screening = hall(&gateway, &["AAAAAAAAAA"]).await;
     let callers = join_all((0..64).map(async |n| {
         let client = gateway.shopper(&format!("visitor-{n}"));
@@ -185,11 +185,7 @@ async fn of_sixty_four_callers_one_gets_the_seat() {
 /// Holds of one moment on one screening share commands, and don't affect each other.
 #[tokio::test(flavor = "multi_thread")]
 async fn holds_of_one_moment_share_a_command() {
-    let gateway = Gateway::behind_proxy(|config| {
-        config.flow_run_millis = 20_000;
-        config.flow_command_millis = 10_000;
-    })
-    .await;
+    let gateway = Gateway::behind_proxy(very_long_bounds).await;
     let row = "A".repeat(32);
     let screening = hall(&gateway, &[&row, &row]).await;
     let callers = join_all((0..64).map(async |_| {

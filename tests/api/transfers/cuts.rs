@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use docgate::{config::Config, domains::transfers::operations, graphql::node_id::NodeKind};
+use docgate::{domains::transfers::operations, graphql::node_id::NodeKind};
 use futures_util::future::join_all;
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
@@ -11,13 +11,9 @@ use super::{
     ACCOUNT, CANCEL, DEPOSIT, REVERSE, STATUS, TRANSFER, WITHDRAW, assert_settled, balance, fund,
     nth_currency, open, order,
 };
-use crate::support::{Client, Gateway, cuts, key, proxy::Cut, settled, short_bounds, until};
-
-/// Bounds within which a busy machine does much while a command is held.
-fn patient(config: &mut Config) {
-    config.flow_run_millis = 25_000;
-    config.flow_command_millis = 10_000;
-}
+use crate::support::{
+    Client, Gateway, cuts, key, proxy::Cut, settled, short_bounds, until, very_long_bounds,
+};
 
 /// A transfer of 30 out of 100, to be sent by someone of one's own.
 #[derive(Debug)]
@@ -382,7 +378,7 @@ async fn a_slow_worker_changes_nothing_after_its_successor() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelling_before_the_decision_is_carried_out_by_the_worker() {
-    let base = Gateway::with(patient).await;
+    let base = Gateway::with(very_long_bounds).await;
     let sending = Sending::prepare(&base, 1).await;
     let slow = base.sibling_behind_proxy().await;
     let proxy = slow.proxy.as_ref().expect("a proxy");
@@ -493,7 +489,7 @@ async fn assert_status(gateway: &Gateway, op: &str, state: &str, reason: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_read_saw_and_is_no_longer_there_is_refused_by_the_debit() {
-    let base = Gateway::with(patient).await;
+    let base = Gateway::with(very_long_bounds).await;
     let (anna, slow) = (base.shopper("anna"), base.sibling_behind_proxy().await);
     let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
     fund(&base, &from, 30).await;
@@ -524,7 +520,7 @@ async fn what_the_read_saw_and_is_no_longer_there_is_refused_by_the_debit() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_destination_can_no_longer_take_comes_back() {
-    let base = Gateway::with(patient).await;
+    let base = Gateway::with(very_long_bounds).await;
     let (anna, slow) = (base.shopper("anna"), base.sibling_behind_proxy().await);
     let (from, closing) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
     fund(&base, &from, 30).await;

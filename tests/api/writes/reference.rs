@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use tokio::{runtime::Handle, task::block_in_place};
 
 use super::fates::{in_hours, shared};
-use crate::support::{Gateway, fresh_name};
+use crate::support::{Gateway, fresh_name, very_long_bounds};
 
 /// Texts that an expression or a field path would mean something else by.
 const TEXTS: [&str; 6] = ["a", "b", "$count", "$$ROOT", "parts.amount", ""];
@@ -465,11 +465,7 @@ const DOCUMENTS: usize = 64;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_random_statements_have_the_outcomes_of_the_reference() {
-    let gateway = Gateway::with(|config| {
-        config.flow_run_millis = 60_000;
-        config.flow_command_millis = 20_000;
-    })
-    .await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let config = Config {
         cases: BATCHES,
         failure_persistence: None,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{
     metrics::Samples,
     shop::{cart, stocked},
-    support::{Client, Gateway, proxy::Cut, until},
+    support::{Client, Gateway, proxy::Cut, until, very_long_bounds},
 };
 
 /// Number of callers whose reserves are held, each in a command of its own: no more commands are on their way at once.
@@ -23,12 +23,7 @@ fn shared(response: &Value) -> Vec<&Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn callers_whose_writes_share_a_command_are_told_so() {
-    let gateway = Gateway::behind_proxy(|config| {
-        // Long enough that nobody gives up while commands are held.
-        config.flow_run_millis = 60_000;
-        config.flow_command_millis = 20_000;
-    })
-    .await;
+    let gateway = Gateway::behind_proxy(very_long_bounds).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     stocked(&gateway, "a", 250, 100).await;
     let mut carts = Vec::new();

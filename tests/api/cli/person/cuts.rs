@@ -108,8 +108,10 @@ async fn a_person_is_erased_whose_checkout_is_cut_at_any_command() {
             assert_eq!(orders, u64::from(cart == "COMPLETE"), "{name}");
         },
         async |gateway| {
-            // The shopper of the undisturbed run, whose erasure may have come before the end of the checkout.
-            erased(gateway, &gateway.app, "shopper-1-of-many").await;
+            // The shopper of the undisturbed run, whose erasure may have come before the end of the checkout. With short
+            // bounds one of its many commands runs out of time each time on a busy machine.
+            let patient = gateway.patient_sibling().await;
+            erased(&patient, &patient.app, "shopper-1-of-many").await;
             swept(gateway, &times).await;
         },
     )

@@ -18,12 +18,12 @@ use crate::{
         account, add, balance, cart, checkout, checkout_input, checkout_query, count, settled,
         state, stock, stocked, stored, try_checkout,
     },
-    support::{Gateway, cuts, key, long_bounds, proxy::Cut, short_bounds, until},
+    support::{Gateway, cuts, key, long_bounds, proxy::Cut, short_bounds, until, very_long_bounds},
 };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cart_becomes_an_order() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     stocked(&gateway, "a", 250, 10).await;
     stocked(&gateway, "b", 1_000, 10).await;
     let shopper = gateway.shopper("ann");
@@ -225,7 +225,7 @@ async fn without_a_provider_only_what_costs_nothing_is_checked_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_checkouts_of_one_cart_make_one_order() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     stocked(&gateway, "a", 100, 1_000).await;
     let shopper = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 100_000).await;
@@ -251,12 +251,7 @@ async fn many_checkouts_of_one_cart_make_one_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_sixty_four_shoppers_one_gets_the_last_unit() {
-    // Sixty-four at once on two cores and one document: time enough for each.
-    let gateway = Gateway::with(|config| {
-        config.flow_run_millis = 20_000;
-        config.flow_command_millis = 10_000;
-    })
-    .await;
+    let gateway = Gateway::with(very_long_bounds).await;
     stocked(&gateway, "last", 100, 1).await;
     stocked(&gateway, "plenty", 100, 1_000).await;
     let shoppers = join_all((0..64).map(async |n| {
@@ -692,7 +687,7 @@ async fn a_checkout_leaves_marks_until_no_repeat_can_write_any_more() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_that_was_deleted_is_never_written_again() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     stocked(&gateway, "a", 100, 10).await;
     let shopper = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 5_000).await;

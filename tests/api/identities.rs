@@ -214,7 +214,7 @@ async fn a_proof_ends() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_who_claim_a_name_at_once_one_gets_it() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     for round in 0..4 {
         let name = json!({ "username": format!("name-{round}") });
         let users: Vec<_> = (0..8).map(|n| format!("user-{n}")).collect();

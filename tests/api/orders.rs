@@ -21,7 +21,8 @@ use crate::{
         ORDER, account, balance, cart, checkout, placed, settled, state, stock, stocked, stored,
     },
     support::{
-        Client, Gateway, all_nodes, commands, cuts, key, proxy::Cut, short_bounds, texts_of,
+        Client, Gateway, all_nodes, commands, cuts, key, long_bounds, proxy::Cut, short_bounds,
+        texts_of,
     },
 };
 
@@ -414,7 +415,7 @@ async fn an_adjustment_that_cannot_be_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_adjustments_at_once_every_one_counts_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let (shopper, purse, order) = shop(&gateway).await;
     // The same op many times.
     let same = join_all((0..6).map(|_| adjust(&shopper, &order, "a", 5, "same"))).await;
@@ -440,7 +441,7 @@ async fn of_many_adjustments_at_once_every_one_counts_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_is_cancelled_once_whoever_else_tries() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     stocked(&gateway, "a", 100, 100).await;
     let shopper = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 1_000).await;

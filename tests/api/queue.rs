@@ -18,7 +18,7 @@ use futures_util::future::join_all;
 use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, key, pages_both_ways};
+use crate::support::{Client, Gateway, key, pages_both_ways, very_long_bounds};
 
 const ENQUEUE: &str = "mutation($input: EnqueueInput!) { enqueue(input: $input) {
     __typename ... on Job { id queue payload priority state attempts maxAttempts uniqueKey availableAt }
@@ -461,7 +461,7 @@ async fn a_delayed_job_waits_for_its_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sixteen_workers_do_each_of_a_thousand_jobs_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let other = gateway.sibling().await;
     let numbers: Vec<_> = (0..1_000).map(|number| number.to_string()).collect();
     for some in numbers.chunks(50) {

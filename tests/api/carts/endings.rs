@@ -8,12 +8,12 @@ use serde_json::json;
 use super::{RESERVE, at_once, is};
 use crate::{
     shop::{checkout, settled, stocked},
-    support::{Client, Gateway, key, shop::line, short_bounds},
+    support::{Client, Gateway, key, long_bounds, shop::line, short_bounds},
 };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_cart_gives_everything_back() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     gateway.stocked("a", 5).await;
     gateway.stocked("b", 5).await;
     let shopper = gateway.shopper("someone");

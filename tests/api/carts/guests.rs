@@ -8,7 +8,7 @@ use crate::{
     shop::{
         account, cart, checkout, checkout_input, checkout_query, placed, settled, stocked, stored,
     },
-    support::{Client, Gateway, cuts, short_bounds},
+    support::{Client, Gateway, cuts, long_bounds, short_bounds},
 };
 
 async fn order(client: &Client, id: &Value) -> Value {
@@ -92,7 +92,7 @@ async fn a_refused_checkout_leaves_a_guests_cart_to_the_guest() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_shoppers_who_check_out_a_guests_cart_at_once_one_has_the_order() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     stocked(&gateway, "free", 0, 100).await;
     let shoppers: Vec<_> = (0..4).map(|n| gateway.shopper(&format!("s-{n}"))).collect();
     for _ in 0..5 {

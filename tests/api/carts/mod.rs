@@ -18,7 +18,7 @@ mod sweeps;
 use mongodb::bson::{Bson, Document};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, commands};
+use crate::support::{Client, Gateway, commands, long_bounds};
 
 const RESERVE: &str = "RESERVE";
 const AT_CHECKOUT: &str = "AT_CHECKOUT";
@@ -96,7 +96,7 @@ async fn an_owned_cart_does_not_exist_for_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeated_opening_finds_the_same_cart() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let opening = |policy: &str, currency: &str| json!({ "policy": policy, "currency": currency, "idempotencyKey": "mine" });
     let openings = (0..16).map(|_| {
         let (client, input) = (gateway.shopper("someone"), opening(RESERVE, "EUR"));
@@ -125,7 +125,7 @@ async fn a_repeated_opening_finds_the_same_cart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reading_a_cart_is_one_command_and_adding_is_four() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     gateway.stocked("a", 5).await;
     let shopper = gateway.shopper("someone");
     let id = shopper.open_cart(RESERVE).await;

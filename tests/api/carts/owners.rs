@@ -59,7 +59,7 @@ async fn a_cart_that_was_claimed_is_its_owners_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_callers_that_claim_a_cart_at_once_one_gets_it() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     for _ in 0..5 {
         let id = &gateway.anonymous().open_cart(AT_CHECKOUT).await;
         let calls = (0..12).map(|n| (gateway.shopper(&format!("s-{n}")), Client::claiming(id)));

@@ -128,7 +128,7 @@ async fn what_is_reserved_cant_be_deleted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_deletion_and_a_take_at_once_one_wins() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     for n in 0..20 {
         let sku = format!("t-{n}");

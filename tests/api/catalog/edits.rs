@@ -62,7 +62,7 @@ async fn every_type_is_created_and_read_in_one_command() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sku_is_taken_once_and_a_repeat_is_answered() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     let made = create(&merchant, album("als-1")).await;
     let before = gateway.snapshot().await;
@@ -187,7 +187,7 @@ async fn only_merchants_write() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_update_takes_the_nonce_that_was_read() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     let made = create(&merchant, album("als-1")).await;
     let mut content = album("als-1")["content"].clone();
@@ -240,7 +240,7 @@ async fn an_update_takes_the_nonce_that_was_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn savings_follow_from_prices() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     create(&merchant, album("als-1")).await;
     let price = async |input: Value| {
@@ -420,7 +420,7 @@ async fn a_repeated_call_finds_its_product_although_the_category_is_gone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_category_goes_or_its_products_keep_it() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     let delete = "mutation($input: DeleteCategoryInput!) {
         deleteCategory(input: $input) { __typename } }";

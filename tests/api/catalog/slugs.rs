@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{create, product, thing};
 use crate::{
     commands::sends_only,
-    support::{Client, Gateway, commands, cuts, proxy::Seen, short_bounds},
+    support::{Client, Gateway, commands, cuts, long_bounds, proxy::Seen, short_bounds},
 };
 
 const SET: &str = "mutation($input: SetProductSlugInput!) { setProductSlug(input: $input) {
@@ -113,7 +113,7 @@ async fn what_cant_be_a_slug_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_callers_at_once_one_product_gets_the_slug() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     for n in 0..8 {
         create(&merchant, thing(&format!("t-{n}"), "The same title")).await;

@@ -315,7 +315,7 @@ async fn a_variant_is_updated_if_it_is_as_it_was_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_callers_at_once_one_adds_a_variant() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     create(&merchant, thing("shirt", "A shirt")).await;
     let at_once = async |inputs: Vec<Value>| {
@@ -524,7 +524,7 @@ async fn a_deleted_variant_is_nowhere_and_its_sku_is_free_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_deletion_and_a_reservation_of_a_variant_one_wins() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let merchant = gateway.merchant();
     create(&merchant, thing("shirt", "A shirt")).await;
     for n in 0..10 {

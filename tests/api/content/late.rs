@@ -9,7 +9,7 @@ use super::{
     ask, at, by_id, create, draft, editor, id, listed_by, mutation, publish, put, refused, version,
 };
 use crate::support::{
-    Gateway, cuts, key,
+    Gateway, cuts, key, long_bounds,
     proxy::{Cut, Seen},
     short_bounds,
 };
@@ -191,7 +191,7 @@ async fn create_draft_of(gateway: &Gateway, content: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_moves_into_one_another_one_is_refused() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     for round in 0..6 {
         let one = put(&gateway, "FOLDER", &format!("one-{round}"), None).await;
         let two = put(&gateway, "FOLDER", &format!("two-{round}"), None).await;

@@ -7,7 +7,7 @@ use super::{
     ask, at, by_id, create, draft, editor, id, listed, mutation, publish, put, refused, site,
     version,
 };
-use crate::support::{Gateway, commands, short_bounds};
+use crate::support::{Gateway, commands, long_bounds, short_bounds};
 
 fn edit(content: &Value, title: &str) -> Value {
     let text = json!({ "title": title, "body": format!("{title}.") });
@@ -39,7 +39,7 @@ async fn content_is_created_once_per_op_id() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_creations_with_one_parent_and_slug_one_wins() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let folder = put(&gateway, "FOLDER", "en", None).await;
     for parent in [None, Some(folder.as_str())] {
         let all = (0..8).map(|_| ask(&gateway, "createContent", draft("PAGE", "same", parent)));
@@ -160,7 +160,7 @@ async fn readers_see_what_is_published_and_not_the_draft() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tags_are_sets_and_any_text() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let page = put(&gateway, "PAGE", "page", None).await;
     let odd = ["a.b", "$set", "$a.b", "ä ö", "{\"$ne\": 1}", "everyone tag x"];
     let input = json!({ "contentId": page, "tags": odd });
@@ -356,7 +356,7 @@ async fn by_id_draft(gateway: &Gateway, id: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_that_comes_while_its_parent_moves_or_goes_ends_up_right() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     for round in 0..6 {
         let top = put(&gateway, "FOLDER", &format!("top-{round}"), None).await;
         let middle = put(&gateway, "FOLDER", "middle", Some(&top)).await;

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{World, arrows, born, carried, descriptions, endow, item, mint, quiet, seen};
-use crate::support::Gateway;
+use crate::support::{Gateway, long_bounds, very_long_bounds};
 
 /// Characters of players of their own, in a place.
 async fn crowd(gateway: &Gateway, place: &str, count: usize) -> Vec<(String, String)> {
@@ -30,7 +30,7 @@ fn counts(results: &[Value]) -> BTreeMap<String, usize> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_sword_goes_to_one_of_sixty_four_hands() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let World { hall, .. } = World::new(&gateway).await;
     let sword = item(&gateway, "sword", json!({})).await;
     let crowd = crowd(&gateway, &hall, 64).await;
@@ -52,7 +52,7 @@ async fn one_sword_goes_to_one_of_sixty_four_hands() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_thing_is_sold_once_and_the_others_keep_their_gold() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let hall = World::new(&gateway).await.hall;
     let hat = item(&gateway, "hat", json!({})).await;
     let crowd = crowd(&gateway, &hall, 8).await;
@@ -80,7 +80,7 @@ async fn one_thing_is_sold_once_and_the_others_keep_their_gold() {
 #[tokio::test(flavor = "multi_thread")]
 async fn gold_that_suffices_for_one_purchase_buys_one() {
     for _ in 0..5 {
-        let gateway = Gateway::start().await;
+        let gateway = Gateway::with(long_bounds).await;
         let hall = World::new(&gateway).await.hall;
         let hat = item(&gateway, "hat", json!({})).await;
         let ann = born(&gateway, "ann", &hall).await;
@@ -107,7 +107,7 @@ async fn gold_that_suffices_for_one_purchase_buys_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn gold_that_is_given_in_a_circle_stays_the_same() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(very_long_bounds).await;
     let hall = World::new(&gateway).await.hall;
     let crowd = crowd(&gateway, &hall, 6).await;
     for (_, id) in &crowd {
@@ -135,7 +135,7 @@ async fn gold_that_is_given_in_a_circle_stays_the_same() {
 async fn gold_from_several_at_once_exceeds_no_limit() {
     const MOST: i64 = 1_000_000_000_000;
     for _ in 0..5 {
-        let gateway = Gateway::start().await;
+        let gateway = Gateway::with(long_bounds).await;
         let hall = World::new(&gateway).await.hall;
         let rich = born(&gateway, "rich", &hall).await;
         endow(&gateway, &rich, MOST - 25).await;
@@ -160,7 +160,7 @@ async fn gold_from_several_at_once_exceeds_no_limit() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thing_is_picked_up_or_the_picker_is_gone() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let World { hall, garden } = World::new(&gateway).await;
     let stone = item(&gateway, "stone", json!({})).await;
     let crowd = crowd(&gateway, &hall, 12).await;
@@ -199,7 +199,7 @@ async fn a_thing_is_picked_up_or_the_picker_is_gone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_taken_from_a_bag_that_is_carried_off() {
     for _ in 0..8 {
-        let gateway = Gateway::start().await;
+        let gateway = Gateway::with(long_bounds).await;
         let hall = World::new(&gateway).await.hall;
         let bag = item(&gateway, "bag", json!({ "capacity": 5 })).await;
         let stone = item(&gateway, "stone", json!({})).await;
@@ -228,7 +228,7 @@ async fn nothing_is_taken_from_a_bag_that_is_carried_off() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stacks_that_are_split_and_merged_at_once_keep_their_pieces() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let hall = World::new(&gateway).await.hall;
     let arrows = arrows(&gateway).await;
     let crowd = crowd(&gateway, &hall, 6).await;
@@ -266,7 +266,7 @@ fn pieces(things: &Value) -> i64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_equal_calls_at_once_move_a_thing_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let hall = World::new(&gateway).await.hall;
     let arrows = arrows(&gateway).await;
     let ann = born(&gateway, "ann", &hall).await;
@@ -287,7 +287,7 @@ async fn two_equal_calls_at_once_move_a_thing_once() {
 /// Gifts of things and gold, of which the receivers walk off at the same time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gift_arrives_or_the_receiver_is_gone() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let World { hall, .. } = World::new(&gateway).await;
     let stone = item(&gateway, "stone", json!({})).await;
     let crowd = crowd(&gateway, &hall, 12).await;

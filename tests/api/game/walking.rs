@@ -5,7 +5,7 @@ use mongodb::bson::doc;
 use serde_json::json;
 
 use super::{World, born, descriptions, endow, item, mint, quiet, seen};
-use crate::support::{Gateway, key};
+use crate::support::{Gateway, key, long_bounds};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_character_walks_through_an_exit() {
@@ -37,7 +37,7 @@ async fn a_character_walks_through_an_exit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_walks_through_an_exit_that_closes() {
     for _ in 0..8 {
-        let gateway = Gateway::start().await;
+        let gateway = Gateway::with(long_bounds).await;
         let World { hall, garden } = World::new(&gateway).await;
         let ann = born(&gateway, "ann", &hall).await;
         let close = json!({ "placeId": hall, "direction": "NORTH" });
@@ -61,7 +61,7 @@ async fn nobody_walks_through_an_exit_that_closes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_character_is_at_one_place_however_often_it_walks_at_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let World { hall, .. } = World::new(&gateway).await;
     let ann = born(&gateway, "ann", &hall).await;
     let player = gateway.player("ann");
@@ -79,7 +79,7 @@ async fn one_character_is_at_one_place_however_often_it_walks_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crowded_place_takes_nobody_more() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let World { hall, garden } = World::new(&gateway).await;
     let create = async |player: &str, place: &str| {
         let input = json!({ "name": "x", "class": "x", "placeId": place });
@@ -107,7 +107,7 @@ async fn a_crowded_place_takes_nobody_more() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_character_that_is_deleted_drops_what_it_carries() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let World { hall, .. } = World::new(&gateway).await;
     let (ann, bob) = (born(&gateway, "ann", &hall).await, born(&gateway, "bob", &hall).await);
     endow(&gateway, &ann, 30).await;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     commands::sends_only,
     social::{BLOCK, UNBLOCK, does, people, texts},
-    support::{Client, Gateway},
+    support::{Client, Gateway, long_bounds, very_long_bounds},
 };
 
 const SEND: &str = "mutation($input: SendMessageInput!) { sendMessage(input: $input) {
@@ -140,7 +140,7 @@ async fn nothing_arrives_at_a_user_who_blocks_the_sender() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeat_delivers_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     people(&gateway, &["ann", "bob", "cid"]).await;
     let call = |by: &'static str, text: &str| {
         let input = json!({ "toUserIds": ["bob"], "text": text, "idempotencyKey": "op" });
@@ -171,7 +171,7 @@ async fn buckets(gateway: &Gateway, owner: &str) -> Vec<(usize, bool)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_senders_at_once_lose_and_double_nothing() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(very_long_bounds).await;
     people(&gateway, &["ann", "bob", "cid"]).await;
     let other = gateway.sibling().await;
     // The first ones compete for the first bucket, later ones for its end.

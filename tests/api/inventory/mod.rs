@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::{
     Gateway, commands,
     cuts::{self, Case},
-    short_bounds,
+    long_bounds, short_bounds,
 };
 
 const RECEIVE: &str = "mutation($sku: ID!, $quantity: Int!, $op: ID) {
@@ -67,7 +67,7 @@ async fn pieces_that_are_free_can_be_written_off() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn write_offs_at_the_same_moment_take_no_piece_twice() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     gateway.stocked("a", 10).await;
     let calls = (0..16).map(|n| {
         let merchant = gateway.merchant();
@@ -123,7 +123,7 @@ async fn everyone_sees_what_is_free_and_merchants_the_rest() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeated_receipt_is_booked_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     gateway.product("a", 100, "EUR").await;
     let merchant = gateway.merchant();
     let receipt =
@@ -150,7 +150,7 @@ async fn a_repeated_receipt_is_booked_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn first_receipts_at_the_same_moment_are_all_booked() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     gateway.product("a", 100, "EUR").await;
     let receipts = (1..=16).map(|quantity| {
         let merchant = gateway.merchant();
@@ -326,7 +326,7 @@ async fn bring(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_imported_receipt_is_booked_once_for_good() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     for sku in ["a", "b"] {
         gateway.product(sku, 100, "EUR").await;
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Subject, cancel, fulfilment::packed, send, shop, subject};
 use crate::{
     shop::{cart, checkout_input, checkout_query, complete, placed, settled, stocked, stored},
-    support::{Client, Gateway, cuts, short_bounds},
+    support::{Client, Gateway, cuts, long_bounds, short_bounds},
 };
 
 const CHANGE: &str = "mutation($input: ChangeOrderAddressInput!) { changeOrderAddress(input: $input) { \
@@ -85,7 +85,7 @@ async fn an_address_is_corrected_until_something_is_packed() {
 /// Of a customer who changes the address and a merchant who packs, the parcel never has an address that the order has no more.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_packs_and_who_changes_the_address_are_told_the_truth() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let (shopper, ..) = shop(&gateway).await;
     stocked(&gateway, "free", 0, 100).await;
     let pack = "mutation($input: PackOrderInput!) { packOrder(input: $input) { \

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Subject, adjust, cancel, shop, subject};
 use crate::{
     shop::{balance, placed, settled, stock, stored},
-    support::{Client, Gateway, cuts, key, short_bounds},
+    support::{Client, Gateway, cuts, key, long_bounds, short_bounds},
 };
 
 /// What merchants and customers see of an order's fulfilment.
@@ -278,7 +278,7 @@ async fn a_cancelled_order_is_unpacked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_at_once_each_piece_goes_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let (shopper, _, order) = shop(&gateway).await;
     let (one, two) = (gateway.merchant(), gateway.user("another", &["merchant"]));
     // Two merchants pack everything, one of them with repeats.

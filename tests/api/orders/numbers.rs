@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::shop;
 use crate::{
     shop::{cart, checkout_input, checkout_query, placed, settled, state, stocked, stored},
-    support::{Client, Gateway, commands, cuts, key, proxy::Cut, short_bounds},
+    support::{Client, Gateway, commands, cuts, key, long_bounds, proxy::Cut, short_bounds},
 };
 
 const BY_NUMBER: &str = "query($number: String!) { order(by: { number: $number }) { id number } }";
@@ -79,7 +79,7 @@ async fn an_order_is_found_by_what_people_read_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn repeats_have_the_same_number_and_orders_different_ones() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     stocked(&gateway, "free", 0, 100).await;
     let shopper = gateway.shopper("ann");
     let mut numbers = BTreeSet::new();

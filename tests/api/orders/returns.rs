@@ -32,7 +32,7 @@ fn amount(order: &Value, field: &str) -> i64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_accepted_return_gives_goods_and_money_back_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let (shopper, purse, order) = shop(&gateway).await;
     let merchant = gateway.merchant();
     let shipment = shipped(&gateway, &order, "a", 3).await;

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     commands::sends_only,
     shop::{account, balance, count, settled},
-    support::{Gateway, cuts, proxy::Cut},
+    support::{Gateway, cuts, long_bounds, proxy::Cut, very_long_bounds},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -124,7 +124,7 @@ async fn a_guest_pays_nothing_for_a_free_seat_and_may_sign_in_for_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_checkouts_of_one_booking_make_one_receipt() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let screening = hall(&gateway, &["AAAAAAAAAAAA"]).await;
     let ann = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 100_000).await;
@@ -149,7 +149,7 @@ async fn many_checkouts_of_one_booking_make_one_receipt() {
 /// A booking changes while its decision is held back: it is sold as it is then, or not at all.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_booking_that_changes_while_it_is_checked_out() {
-    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let gateway = Gateway::behind_proxy(very_long_bounds).await;
     let screening = hall(&gateway, &["AAAAAA"]).await;
     let ann = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 5_000).await;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     shop::{account, balance, settled},
-    support::{Client, Gateway, key, pages_both_ways, short_bounds},
+    support::{Client, Gateway, key, long_bounds, pages_both_ways, short_bounds, very_long_bounds},
 };
 
 /// A receipt of the client for these seats, paid from an account, with its booking.
@@ -90,7 +90,7 @@ async fn a_refund_after_the_beginning_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_refunds_at_once_refund_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let screening = hall(&gateway, &["AAAAAA"]).await;
     let ann = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 6_000).await;
@@ -196,7 +196,7 @@ async fn a_receipt_is_for_its_owner_and_merchants() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receipt_is_cancelled_before_its_seats_are_sold() {
     use crate::support::proxy::Cut;
-    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let gateway = Gateway::behind_proxy(very_long_bounds).await;
     let screening = hall(&gateway, &["AA"]).await;
     let ann = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 5_000).await;

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{OPEN, TRANSFER, close, fund, open, order};
-use crate::support::{Client, Gateway, cuts, proxy::Seen, settled, short_bounds};
+use crate::support::{Client, Gateway, cuts, long_bounds, proxy::Seen, settled, short_bounds};
 
 const NAME: &str = "query($id: ID!) { account(id: $id) { name } }";
 const RENAME: &str = "mutation($input: RenameAccountInput!) { renameAccount(input: $input) {
@@ -74,7 +74,7 @@ async fn an_account_has_a_name_that_its_owner_gives_and_sees() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_beside_transfers_changes_no_balance() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let ann = gateway.shopper("ann");
     let (from, to) = (open(&ann, "EUR").await, open(&ann, "EUR").await);
     fund(&gateway, &from, 100).await;
@@ -177,7 +177,7 @@ async fn purposes(client: &Client, account: &str) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_transfer_is_in_the_statement_of_its_payer_alone() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(long_bounds).await;
     let (ann, bob) = (gateway.shopper("ann"), gateway.shopper("bob"));
     let (from, to) = (open(&ann, "EUR").await, open(&bob, "EUR").await);
     let rent = with_purpose(&from, &to, "rent", "rent");

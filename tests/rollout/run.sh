@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the old gateway of the roll-out test from the commit in `old-commit`, and the new one from this tree, then runs
-# `run.py`. With --build it only builds. ROLLOUT_OLD and ROLLOUT_NEW name binaries that are there already.
+# `run.py`. With --build-old it only builds the old gateway. ROLLOUT_OLD and ROLLOUT_NEW name binaries that are there
+# already.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."
@@ -29,12 +30,12 @@ if [[ ! -x $old ]]; then
     cp "$target/debug/docgate" "$old"
     rm -rf "$source"
 fi
+[[ ${1:-} != --build-old ]] || exit 0
 new=${ROLLOUT_NEW:-}
 if [[ -z $new ]]; then
     cargo build --locked --bin docgate
     new=$target/debug/docgate
 fi
-[[ ${1:-} != --build ]] || exit 0
 
 # The same mongod as the tests': the one that is named, on PATH, or fetched by them.
 mongod=${DOCGATE_MONGOD:-$(command -v mongod || true)}

@@ -195,6 +195,11 @@ impl Reply {
         if self.uncertain.is_some() && !self.is_numbered { Sends::Twice } else { Sends::Once }
     }
 
+    /// Whether it is of a member of a replica set, which names its election in each reply to a write. A router doesn't.
+    pub(super) fn is_of_member(&self) -> bool {
+        self.document.contains_key("electionId")
+    }
+
     /// Number of matched documents.
     ///
     /// # Errors

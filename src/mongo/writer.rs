@@ -310,6 +310,30 @@ enum Fate {
     Uncertain(Error),
 }
 
+/// The documents that the reply to a batch counts.
+#[derive(Debug, Clone, Copy)]
+struct Expected {
+    /// Those of the statements that didn't fail.
+    all: usize,
+    /// Those among them of statements that leave out documents that aren't there.
+    shared: usize,
+    /// Those of statements that failed. A router may count some of them, which other shards have changed.
+    stray: usize,
+    /// Whether no statement matches any number of documents.
+    is_exact: bool,
+}
+
+impl Expected {
+    /// Whether a document may have been left out; `None` if the number of matched documents doesn't account for every statement.
+    fn lacks(self, matched: usize) -> Option<bool> {
+        let Self { all, shared, stray, is_exact } = self;
+        let most = if is_exact { all + stray } else { usize::MAX };
+        // Each of a failed statement could hide one that was left out.
+        let is_whole = if is_exact { matched == all && stray == 0 } else { matched >= all };
+        (all - shared..=most).contains(&matched).then_some(shared > 0 && !is_whole)
+    }
+}
+
 /// The outcomes of the statements of a batch.
 struct Outcomes {
     /// The statements that weren't applied, by position.
@@ -326,26 +350,23 @@ impl Outcomes {
     fn of(reply: &Reply, groups: &[Group]) -> Result<Self, Error> {
         let failed = reply.failed()?.into_iter().map(|failed| (failed.position, failed));
         let failed: HashMap<usize, FailedWrite> = failed.collect();
-        // The documents of the statements that didn't fail. Of one that failed, a router may count those that other shards
-        // have changed.
-        let (mut all, mut shared, mut stray, mut is_exact) = (0, 0, 0, true);
+        let mut expected = Expected { all: 0, shared: 0, stray: 0, is_exact: true };
         for (position, group) in groups.iter().enumerate() {
+            let shared = |count| if leaves_out(group) { count } else { 0 };
             match documents(group) {
                 // It matches any number of them.
-                None => is_exact = false,
+                None => expected.is_exact = false,
                 Some(count) if !failed.contains_key(&position) => {
-                    all += count;
-                    shared += if leaves_out(group) { count } else { 0 };
+                    expected.all += count;
+                    expected.shared += shared(count);
                 }
-                Some(count) => stray += if leaves_out(group) { count } else { 0 },
+                Some(_) if reply.is_of_member() => {}
+                Some(count) => expected.stray += shared(count),
             }
         }
-        let matched = reply.matched()?;
-        let most = if is_exact { all + stray } else { usize::MAX };
-        let lacks_document = shared > 0 && if is_exact { matched != all } else { matched < all };
-        if reply.upserted() > 0 || !(all - shared..=most).contains(&matched) {
-            return Err(Error::unavailable("the reply doesn't account for every statement"));
-        }
+        let lacks_document = expected.lacks(reply.matched()?).filter(|_| reply.upserted() == 0);
+        let lacks_document = lacks_document
+            .ok_or_else(|| Error::unavailable("the reply doesn't account for every statement"))?;
         let uncertain = reply.uncertainty().map(|first| format!("{first:?}"));
         Ok(Self { failed, lacks_document, uncertain, sends: reply.sends() })
     }
@@ -368,5 +389,28 @@ impl Outcomes {
             Error::Unavailable(_) => Some(Fate::Known(Outcome::Unknown(error))),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_that_is_left_out_isnt_hidden_by_one_of_a_failed_statement() {
+        let of_member = Expected { all: 5, shared: 3, stray: 0, is_exact: true };
+        let lacks = [1, 2, 4, 5, 6].map(|matched| of_member.lacks(matched));
+        assert_eq!(lacks, [None, Some(true), Some(true), Some(false), None]);
+        // The fifth document can be one of the failed statement.
+        let of_router = Expected { stray: 2, ..of_member };
+        let lacks = [1, 4, 5, 7, 8].map(|matched| of_router.lacks(matched));
+        assert_eq!(lacks, [None, Some(true), Some(true), Some(true), None]);
+        let single = Expected { shared: 0, ..of_router };
+        assert_eq!(
+            [4, 5, 7].map(|matched| single.lacks(matched)),
+            [None, Some(false), Some(false)]
+        );
+        let any = Expected { all: 2, shared: 0, stray: 0, is_exact: false };
+        assert_eq!([1, 2, 9].map(|matched| any.lacks(matched)), [None, Some(false), Some(false)]);
     }
 }

@@ -102,3 +102,23 @@ async fn a_write_of_each_that_is_cut_is_applied_once_or_not_at_all() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_names_its_election_and_counts_no_document_of_a_failed_statement() {
+    let gateway = Gateway::start().await;
+    with_tallies(&gateway, "t", &[1, 1, 0]).await;
+    // As a write of each is sent: the third tally refuses it.
+    let fails = doc! { "$toInt": { "$concat": ["refused:", "$_id"] } };
+    let check = doc! { "$cond": [{ "$gt": ["$count", 0] }, "$_id", fails] };
+    let take = doc! { "_id": check, "count": { "$subtract": ["$count", 1_i64] } };
+    let statement = doc! {
+        "q": { "_id": { "$in": ["t0", "t1", "t2"] } }, "u": [{ "$set": take }],
+        "multi": true, "hint": "_id_",
+    };
+    let update = doc! { "update": "tallies", "updates": [statement], "ordered": false };
+    let reply = gateway.database.run_command(update).await.expect("a reply");
+    // By this the gateway tells it from a router, which counts those that other shards have changed.
+    assert!(reply.contains_key("electionId"), "{reply}");
+    assert_eq!(reply.get_i32("n").ok(), Some(0), "{reply}");
+    assert_eq!(reply.get_array("writeErrors").map_or(0, Vec::len), 1, "{reply}");
+}

@@ -8,13 +8,13 @@
 use std::collections::HashMap;
 
 use async_graphql::{
-    Name, Positioned,
+    Name, Positioned, Value,
     indexmap::IndexMap,
     parser::{
         parse_query,
         types::{
-            DocumentOperations, ExecutableDocument, FragmentDefinition, OperationDefinition,
-            OperationType, Selection, SelectionSet,
+            BaseType, DocumentOperations, ExecutableDocument, FragmentDefinition,
+            OperationDefinition, OperationType, Selection, SelectionSet, VariableDefinition,
         },
     },
 };
@@ -25,7 +25,7 @@ use super::{
     limits::too_complex,
     merging,
     typename::{TYPENAME_KEY, add_root_typename, add_typename},
-    types::{Types, root},
+    types::{Types, named, root},
     values::{Argument, add_arguments},
 };
 use crate::error::Error;
@@ -108,8 +108,12 @@ impl PreparedDocument {
             (operation.node.ty == OperationType::Query, name.to_string())
         });
         for (_, operation) in &mut operations {
-            let OperationDefinition { ty, selection_set, .. } = &mut operation.node;
+            let OperationDefinition { ty, variable_definitions, selection_set, .. } =
+                &mut operation.node;
             add_root_typename(types, *ty, &mut selection_set.node);
+            for definition in variable_definitions {
+                empty_unknown_list(types, &mut definition.node);
+            }
         }
         let operations = operations.into_iter().map(|(name, definition)| {
             let max_age = caching::max_age(types, &fragments, &definition.node);
@@ -122,6 +126,18 @@ impl PreparedDocument {
         let choices = arguments.iter().flat_map(|argument| argument.choices(types));
         document.choices = choices.cloned().collect();
         Some(document)
+    }
+
+    /// The document as the library takes it.
+    pub(super) fn executable(&self) -> ExecutableDocument {
+        let operations = if let Some(only) = self.operations.get("") {
+            DocumentOperations::Single(only.definition.clone())
+        } else {
+            let all = self.operations.iter();
+            let all = all.map(|(name, operation)| (name.clone(), operation.definition.clone()));
+            DocumentOperations::Multiple(all.collect())
+        };
+        ExecutableDocument { operations, fragments: self.fragments.clone() }
     }
 
     /// The arguments of the fields of all operations and fragments.
@@ -182,6 +198,18 @@ impl PreparedDocument {
             Some("") => None,
             Some(name) => self.operations.get_index_of(name),
         }
+    }
+}
+
+/// Empties the default of a variable whose type is a list of an unknown type. The library refuses such a variable. But to check
+/// the elements of the default, it looks the type up, and panics.
+fn empty_unknown_list(types: &Types, definition: &mut VariableDefinition) {
+    let VariableDefinition { var_type, default_value, .. } = definition;
+    if let Some(default) = default_value
+        && matches!(var_type.node.base, BaseType::List(_))
+        && !types.is_known(named(&var_type.node))
+    {
+        default.node = Value::List(Vec::new());
     }
 }
 

@@ -88,8 +88,14 @@ impl PreparedOperations {
             Some(document) => Some(document),
             None => self.parse(types, &request.query)?,
         };
-        let found = document.and_then(|document| Some((document.index_of(name)?, document)));
+        let found = document.as_ref();
+        let found =
+            found.and_then(|document| Some((document.index_of(name)?, Arc::clone(document))));
         let Some((index, document)) = found else {
+            // The library validates it all the same.
+            if let Some(document) = document.filter(|_| !is_known) {
+                request.set_parsed_query(document.executable());
+            }
             many::expand(&mut request.variables, |_, _| false);
             return Ok(Preparation { operation: None, is_known, is_validated: false, cost: 0 });
         };

@@ -269,3 +269,45 @@ async fn a_subscription_does_not_begin_with_a_variable_that_does_not_fit() {
         assert_eq!(heard["payload"][0]["message"], told("sku", "String!", "ID!"), "{heard:#}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_an_unknown_type_is_refused_whatever_its_default() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let unknown = "Unknown type \"Nope\"";
+    let declarations = [
+        "[Nope]",
+        "[Nope] = [1]",
+        "[Nope] = 1",
+        "[Nope] = null",
+        "[Nope!]! = [null]",
+        "[[Nope]] = [[1], 2]",
+        "Nope = 1",
+    ];
+    for declared in declarations {
+        let query = format!("query($v: {declared}) {{ stocks(skus: $v) {{ available }} }}");
+        for _ in 0..ROUNDS {
+            assert_eq!(messages(&anyone, &query, json!({})).await, [unknown], "{declared}");
+        }
+    }
+    // Also in an operation that isn't executed, and if there is no such operation.
+    let text =
+        "query A { __typename } query B($v: [Nope] = [1]) { stocks(skus: $v) { available } }";
+    for name in [Some("A"), Some("B"), Some("C"), None] {
+        let body = json!({ "query": text, "operationName": name });
+        let sent = http().post(&anyone.url).json(&body).send().await.expect("an answer");
+        let answer: Value = sent.json().await.expect("JSON");
+        assert_eq!(answer["errors"][0]["message"], unknown, "{name:?}: {answer:#}");
+    }
+    let query = "subscription($v: [Nope] = [1]) { stockChanged(sku: $v) { available } }";
+    let mut socket = gateway.session(None).await;
+    for _ in 0..ROUNDS {
+        socket.subscribe("1", query, json!({})).await;
+        let heard = socket.hear().await;
+        assert_eq!(heard["type"], "error", "{heard:#}");
+        assert_eq!(heard["payload"][0]["message"], unknown, "{heard:#}");
+        let mut events = anyone.events(query, json!({})).await;
+        let (_, told) = events.event().await.expect("an event");
+        assert_eq!(told["errors"][0]["message"], unknown, "{told:#}");
+    }
+}

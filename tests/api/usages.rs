@@ -311,3 +311,31 @@ async fn a_list_of_an_unknown_type_is_refused_whatever_its_default() {
         assert_eq!(told["errors"][0]["message"], unknown, "{told:#}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_default_that_is_not_of_its_type_is_refused_whatever_the_value() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let products = "products(by: $v) { nodes { sku } }";
+    let by = json!({ "category": { "exact": "/" } });
+    let number = "categories(first: $v) { nodes { id } }";
+    for (declared, selection, value, path) in [
+        ("ProductsBy! = 1", products, by.clone(), "variables.v"),
+        ("ProductsBy! = {category: \"/\"}", products, by, "variables.v.category"),
+        ("Int = 3000000000", number, json!(1), "variables.v"),
+    ] {
+        let query = format!("query A($v: {declared}) {{ {selection} }}");
+        // Also if it isn't executed.
+        let beside = format!("query B {{ __typename }} {query}");
+        for (query, name) in [(&query, "A"), (&beside, "A"), (&beside, "B")] {
+            for variables in [json!({}), json!({ "v": value })] {
+                let body = json!({ "query": query, "operationName": name, "variables": variables });
+                let sent = http().post(&anyone.url).json(&body).send().await.expect("an answer");
+                let answer: Value = sent.json().await.expect("JSON");
+                assert!(answer["data"].is_null(), "{query}: {answer:#}");
+                let extensions = json!({ "code": "BAD_USER_INPUT", "field": path });
+                assert_eq!(answer["errors"][0]["extensions"], extensions, "{query}: {answer:#}");
+            }
+        }
+    }
+}

@@ -37,17 +37,19 @@ const MAX_VISITS: usize = 100_000;
 pub(super) type Fragments = HashMap<Name, Positioned<FragmentDefinition>>;
 
 /// A parsed document.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct PreparedDocument {
     /// By name. The only operation, if it has no name, has the empty one.
     pub(super) operations: IndexMap<Name, Operation>,
     pub(super) fragments: Fragments,
     /// Variables that are fields of input objects that require exactly one field.
     pub(super) choices: Vec<Name>,
+    /// Variables for which null isn't the same as no value; see [`super::omitting`].
+    pub(super) omissible: Vec<Name>,
 }
 
 /// One operation of a document.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Operation {
     pub(super) definition: Positioned<OperationDefinition>,
     /// Its cost, if that doesn't depend on variables.
@@ -121,10 +123,13 @@ impl PreparedDocument {
             (name, Operation { definition, cost, max_age, is_static, is_unconditional })
         });
         let operations = operations.collect();
-        let mut document = Self { operations, fragments, choices: Vec::new() };
+        let (choices, omissible) = (Vec::new(), Vec::new());
+        let mut document = Self { operations, fragments, choices, omissible };
         let arguments = document.arguments(types);
         let choices = arguments.iter().flat_map(|argument| argument.choices(types));
-        document.choices = choices.cloned().collect();
+        let choices = choices.cloned().collect();
+        let omissible = arguments.iter().flat_map(Argument::omissible).cloned().collect();
+        (document.choices, document.omissible) = (choices, omissible);
         Some(document)
     }
 
@@ -188,7 +193,8 @@ impl PreparedDocument {
             Ok((key.clone(), flattened))
         };
         let operations = self.operations.iter().map(flatten).collect::<Result<_, Error>>()?;
-        Ok(Self { operations, fragments, choices: self.choices.clone() })
+        let (choices, omissible) = (self.choices.clone(), self.omissible.clone());
+        Ok(Self { operations, fragments, choices, omissible })
     }
 
     /// The index of the operation with the requested name. Without a name it is the only operation.

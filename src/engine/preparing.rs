@@ -153,7 +153,11 @@ impl PreparedOperations {
             let index = document.index_of(name)?;
             Some((index, Arc::new(document)))
         });
-        let (index, document) = original.unwrap_or((index, document));
+        let (index, document) = if is_validated {
+            (index, document.omitting(index, &request.variables))
+        } else {
+            original.unwrap_or((index, document))
+        };
         let operation = Some(PreparedOperation::new(document, index, &request.variables));
         Ok(Preparation { operation, is_known, is_validated, cost })
     }
@@ -176,6 +180,7 @@ impl PreparedOperations {
         if text.len() <= MAX_DOCUMENT {
             self.cache.insert(text.clone(), Arc::clone(&document));
         }
+        let document = document.omitting(operation.index, &request.variables);
         Ok(PreparedOperation::new(document, operation.index, &request.variables))
     }
 

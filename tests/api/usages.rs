@@ -339,3 +339,29 @@ async fn a_default_that_is_not_of_its_type_is_refused_whatever_the_value() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_argument_whose_variable_is_not_given_has_its_default() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let subtree = "categorySubtree(path: \"/\", includeSelf: $v) { nodes { id } }";
+    let suggest = "suggest(text: \"nothing\", first: $v) { products { sku } }";
+    for (given, selection, value) in [
+        ("Boolean", subtree, json!(true)),
+        ("Int", suggest, json!(1)),
+        (
+            "Int",
+            "...F } fragment F on Query { suggest(text: \"nothing\", first: $v) { products { sku } }",
+            json!(1),
+        ),
+    ] {
+        let query = format!("query($v: {given}) {{ {selection} }}");
+        for variables in [json!({}), json!({}), json!({ "v": value }), json!({})] {
+            anyone.data(&query, variables).await;
+        }
+        // Null isn't the same.
+        let refused = anyone.run(&query, json!({ "v": null })).await;
+        assert_eq!(refused["errors"][0]["extensions"]["code"], "BAD_USER_INPUT", "{refused:#}");
+        anyone.data(&query, json!({})).await;
+    }
+}

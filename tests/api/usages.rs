@@ -316,6 +316,11 @@ async fn a_list_of_an_unknown_type_is_refused_whatever_its_default() {
 async fn a_default_that_is_not_of_its_type_is_refused_whatever_the_value() {
     let gateway = Gateway::start().await;
     let anyone = gateway.anonymous();
+    // As in an argument.
+    let literal = "{ categories(first: 3000000000) { nodes { id } } }";
+    let answer = anyone.run(literal, json!({})).await;
+    assert!(answer["data"].is_null(), "{answer:#}");
+    assert_eq!(answer["errors"][0]["extensions"]["field"], "first", "{answer:#}");
     let products = "products(by: $v) { nodes { sku } }";
     let by = json!({ "category": { "exact": "/" } });
     let number = "categories(first: $v) { nodes { id } }";

@@ -8,13 +8,13 @@
 use std::collections::HashMap;
 
 use async_graphql::{
-    Name, Positioned,
+    Name, Positioned, Value,
     indexmap::IndexMap,
     parser::{
         parse_query,
         types::{
-            DocumentOperations, ExecutableDocument, FragmentDefinition, OperationDefinition,
-            OperationType, Selection, SelectionSet,
+            BaseType, DocumentOperations, ExecutableDocument, FragmentDefinition,
+            OperationDefinition, OperationType, Selection, SelectionSet, VariableDefinition,
         },
     },
 };
@@ -25,7 +25,7 @@ use super::{
     limits::too_complex,
     merging,
     typename::{TYPENAME_KEY, add_root_typename, add_typename},
-    types::{Types, root},
+    types::{Types, named, root},
     values::{Argument, add_arguments},
 };
 use crate::error::Error;
@@ -37,17 +37,19 @@ const MAX_VISITS: usize = 100_000;
 pub(super) type Fragments = HashMap<Name, Positioned<FragmentDefinition>>;
 
 /// A parsed document.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct PreparedDocument {
     /// By name. The only operation, if it has no name, has the empty one.
     pub(super) operations: IndexMap<Name, Operation>,
     pub(super) fragments: Fragments,
     /// Variables that are fields of input objects that require exactly one field.
     pub(super) choices: Vec<Name>,
+    /// Variables for which null isn't the same as no value; see [`super::omitting`].
+    pub(super) omissible: Vec<Name>,
 }
 
 /// One operation of a document.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Operation {
     pub(super) definition: Positioned<OperationDefinition>,
     /// Its cost, if that doesn't depend on variables.
@@ -108,8 +110,12 @@ impl PreparedDocument {
             (operation.node.ty == OperationType::Query, name.to_string())
         });
         for (_, operation) in &mut operations {
-            let OperationDefinition { ty, selection_set, .. } = &mut operation.node;
+            let OperationDefinition { ty, variable_definitions, selection_set, .. } =
+                &mut operation.node;
             add_root_typename(types, *ty, &mut selection_set.node);
+            for definition in variable_definitions {
+                empty_unknown_list(types, &mut definition.node);
+            }
         }
         let operations = operations.into_iter().map(|(name, definition)| {
             let max_age = caching::max_age(types, &fragments, &definition.node);
@@ -117,11 +123,26 @@ impl PreparedDocument {
             (name, Operation { definition, cost, max_age, is_static, is_unconditional })
         });
         let operations = operations.collect();
-        let mut document = Self { operations, fragments, choices: Vec::new() };
+        let (choices, omissible) = (Vec::new(), Vec::new());
+        let mut document = Self { operations, fragments, choices, omissible };
         let arguments = document.arguments(types);
         let choices = arguments.iter().flat_map(|argument| argument.choices(types));
-        document.choices = choices.cloned().collect();
+        let choices = choices.cloned().collect();
+        let omissible = arguments.iter().flat_map(Argument::omissible).cloned().collect();
+        (document.choices, document.omissible) = (choices, omissible);
         Some(document)
+    }
+
+    /// The document as the library takes it.
+    pub(super) fn executable(&self) -> ExecutableDocument {
+        let operations = if let Some(only) = self.operations.get("") {
+            DocumentOperations::Single(only.definition.clone())
+        } else {
+            let all = self.operations.iter();
+            let all = all.map(|(name, operation)| (name.clone(), operation.definition.clone()));
+            DocumentOperations::Multiple(all.collect())
+        };
+        ExecutableDocument { operations, fragments: self.fragments.clone() }
     }
 
     /// The arguments of the fields of all operations and fragments.
@@ -172,7 +193,8 @@ impl PreparedDocument {
             Ok((key.clone(), flattened))
         };
         let operations = self.operations.iter().map(flatten).collect::<Result<_, Error>>()?;
-        Ok(Self { operations, fragments, choices: self.choices.clone() })
+        let (choices, omissible) = (self.choices.clone(), self.omissible.clone());
+        Ok(Self { operations, fragments, choices, omissible })
     }
 
     /// The index of the operation with the requested name. Without a name it is the only operation.
@@ -182,6 +204,18 @@ impl PreparedDocument {
             Some("") => None,
             Some(name) => self.operations.get_index_of(name),
         }
+    }
+}
+
+/// Empties the default of a variable whose type is a list of an unknown type. The library refuses such a variable. But to check
+/// the elements of the default, it looks the type up, and panics.
+fn empty_unknown_list(types: &Types, definition: &mut VariableDefinition) {
+    let VariableDefinition { var_type, default_value, .. } = definition;
+    if let Some(default) = default_value
+        && matches!(var_type.node.base, BaseType::List(_))
+        && !types.is_known(named(&var_type.node))
+    {
+        default.node = Value::List(Vec::new());
     }
 }
 

@@ -13,6 +13,7 @@
 //! - `values`: what is wrong with the value of an argument or a variable
 //! - `usages`: whether the types of variables fit where they are used
 //! - `choices`: variables that are the one field which an object requires, and have no value
+//! - `omitting`: leaves out what has a variable that isn't given
 //! - `near`: names that are similar to a misspelt one
 //! - [`keys`]: whether a mutation is called with an idempotency key
 //! - `merging`: checks that fields with the same response key can be merged
@@ -32,6 +33,7 @@ pub mod keys;
 pub mod limits;
 mod merging;
 mod near;
+mod omitting;
 pub mod prepared;
 pub mod preparing;
 mod shape;

@@ -70,20 +70,15 @@ impl PreparedOperation {
     /// Sets the parsed document of `request`, so that the library doesn't parse it again. Unless
     /// `is_validated`, all operations are included, because the library then validates them.
     pub fn set_parsed_document(&self, request: &mut Request, is_validated: bool) {
-        let operation = &self.operation().definition;
-        let operations = if is_validated {
+        let document = if is_validated {
             // One operation is enough. A single operation has no name.
             request.operation_name = None;
-            DocumentOperations::Single(operation.clone())
-        } else if self.name().is_none() {
-            DocumentOperations::Single(operation.clone())
+            let operations = DocumentOperations::Single(self.operation().definition.clone());
+            ExecutableDocument { operations, fragments: self.document.fragments.clone() }
         } else {
-            let all = self.document.operations.iter();
-            let all = all.map(|(name, operation)| (name.clone(), operation.definition.clone()));
-            DocumentOperations::Multiple(all.collect())
+            self.document.executable()
         };
-        let fragments = self.document.fragments.clone();
-        request.set_parsed_query(ExecutableDocument { operations, fragments });
+        request.set_parsed_query(document);
     }
 
     /// Checks the values of the variables by their declared types. With `suggests` the message lists names of the

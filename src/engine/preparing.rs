@@ -88,8 +88,14 @@ impl PreparedOperations {
             Some(document) => Some(document),
             None => self.parse(types, &request.query)?,
         };
-        let found = document.and_then(|document| Some((document.index_of(name)?, document)));
+        let found = document.as_ref();
+        let found =
+            found.and_then(|document| Some((document.index_of(name)?, Arc::clone(document))));
         let Some((index, document)) = found else {
+            // The library validates it all the same.
+            if let Some(document) = document.filter(|_| !is_known) {
+                request.set_parsed_query(document.executable());
+            }
             many::expand(&mut request.variables, |_, _| false);
             return Ok(Preparation { operation: None, is_known, is_validated: false, cost: 0 });
         };
@@ -147,7 +153,11 @@ impl PreparedOperations {
             let index = document.index_of(name)?;
             Some((index, Arc::new(document)))
         });
-        let (index, document) = original.unwrap_or((index, document));
+        let (index, document) = if is_validated {
+            (index, document.omitting(index, &request.variables))
+        } else {
+            original.unwrap_or((index, document))
+        };
         let operation = Some(PreparedOperation::new(document, index, &request.variables));
         Ok(Preparation { operation, is_known, is_validated, cost })
     }
@@ -170,6 +180,7 @@ impl PreparedOperations {
         if text.len() <= MAX_DOCUMENT {
             self.cache.insert(text.clone(), Arc::clone(&document));
         }
+        let document = document.omitting(operation.index, &request.variables);
         Ok(PreparedOperation::new(document, operation.index, &request.variables))
     }
 

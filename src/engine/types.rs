@@ -17,6 +17,8 @@ use crate::graphql::{many, scalars};
 
 /// Name of the root type of queries.
 pub(super) const QUERY: &str = "Query";
+/// The scalars of the specification, which a schema doesn't declare.
+const SPECIFIED: [&str; 5] = ["Boolean", "Float", "ID", "Int", "String"];
 
 /// The types of a schema.
 #[derive(Debug, Default)]
@@ -27,6 +29,8 @@ pub struct Types {
     /// The seconds of `@cacheControl`, by object or interface and field.
     ages: HashMap<String, HashMap<String, u32>>,
     inputs: HashMap<String, Input>,
+    /// The names of the scalars that the schema declares.
+    scalars: HashSet<String>,
     /// The type of each argument, and whether it may be omitted, by object or interface, field and argument.
     arguments: HashMap<[String; 3], (Type, bool)>,
 }
@@ -80,7 +84,9 @@ impl Types {
                     let fields = input_fields(object);
                     types.inputs.insert(name, Input::Object { fields, one_of });
                 }
-                TypeKind::Scalar => {}
+                TypeKind::Scalar => {
+                    types.scalars.insert(name);
+                }
             }
         }
         types
@@ -109,8 +115,7 @@ impl Types {
 
     /// The names of the enums, input objects and scalars of the specification.
     pub(super) fn input_names(&self) -> impl Iterator<Item = &str> {
-        let scalars = ["Boolean", "Float", "ID", "Int", "String"];
-        self.inputs.keys().map(String::as_str).chain(scalars)
+        self.inputs.keys().map(String::as_str).chain(SPECIFIED)
     }
 
     /// The names of the objects, interfaces and unions.
@@ -131,6 +136,12 @@ impl Types {
     /// Whether it is an object, interface or union of the schema; false for the types of introspection.
     pub(super) fn is_composite(&self, name: &str) -> bool {
         self.fields.contains_key(name)
+    }
+
+    /// Whether there is a type of this name; false for the types of introspection.
+    pub(super) fn is_known(&self, name: &str) -> bool {
+        let is_scalar = SPECIFIED.contains(&name) || self.scalars.contains(name);
+        is_scalar || self.inputs.contains_key(name) || self.is_composite(name)
     }
 
     /// Whether it is an interface or a union.

@@ -148,7 +148,8 @@ impl<'a> Usages<'a> {
             for directive in selection.node.directives() {
                 // Only `@skip` and `@include` can stand here.
                 let expected = Expected { ty: &built_in.boolean, is_required: true };
-                for (name, value) in &directive.node.arguments {
+                let arguments = directive.node.arguments.iter();
+                for (name, value) in arguments.filter(|(name, _)| name.node == "if") {
                     self.add_value(name.node.to_string(), name.pos, expected, &value.node);
                 }
             }
@@ -342,6 +343,8 @@ mod tests {
             ("Boolean", "text @include(if: $v)", false),
             ("String!", "... @include(if: $v) { text }", false),
             ("String!", "...F @skip(if: $v) } fragment F on Query { text", false),
+            // The library finds this one.
+            ("Int", "text @skip(if: true, nothing: $v)", true),
             ("String!", "__type(name: $v) { name }", true),
             ("ID!", "__type(name: $v) { name }", false),
             ("Boolean", "__schema { types { fields(includeDeprecated: $v) { name } } }", true),

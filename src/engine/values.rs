@@ -184,6 +184,36 @@ impl<'a> Argument<'a> {
         add_choices(types, self.ty, self.value, &mut names);
         names
     }
+
+    /// The variables without which the argument, or a field of an input object in it, is left out. An argument without a default
+    /// doesn't count: there null is the same.
+    pub(super) fn omissible(&self) -> Vec<&'a Name> {
+        let mut names = Vec::new();
+        match self.value {
+            Literal::Variable(name) if !self.ty.nullable => names.push(name),
+            value => add_variables_of_fields(value, &mut names),
+        }
+        names
+    }
+}
+
+fn add_variables_of_fields<'a>(value: &'a Literal, names: &mut Vec<&'a Name>) {
+    match value {
+        Literal::List(values) => {
+            for value in values {
+                add_variables_of_fields(value, names);
+            }
+        }
+        Literal::Object(fields) => {
+            for value in fields.values() {
+                match value {
+                    Literal::Variable(name) => names.push(name),
+                    value => add_variables_of_fields(value, names),
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 fn add_choices<'a>(types: &Types, ty: &Type, value: &'a Literal, names: &mut Vec<&'a Name>) {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use async_graphql::{Pos, ServerError, Variables};
+use async_graphql::{Pos, ServerError, Variables, parser::types::VariableDefinition};
 
 use super::{
     near::nearest,
@@ -74,7 +74,7 @@ pub fn improve(
 
 /// Adds the errors of invalid literals that the library takes for valid: a scalar instead of an input object, a number
 /// beyond its range, and any in an object with a variable that isn't given. Such a variable is invalid where it is the one
-/// field that an object requires.
+/// field that an object requires. A default is a literal too, whether the request gives the variable a value or not.
 pub fn add_invalid_literals(
     errors: &mut Vec<ServerError>,
     types: &Types,
@@ -82,10 +82,27 @@ pub fn add_invalid_literals(
     variables: &Variables,
     suggests: bool,
 ) {
-    let literals = operation.document.arguments(types);
-    add_invalid(errors, literals, Values { types, variables: None, suggests });
+    let values = Values { types, variables: None, suggests };
+    add_invalid_defaults(errors, operation, values);
+    add_invalid(errors, operation.document.arguments(types), values);
     let choices = operation.document.null_choices(types, operation.index, variables);
     add_invalid(errors, choices, Values { types, variables: Some(variables), suggests });
+}
+
+/// Adds the errors of the defaults of variables, unless their declarations have errors already.
+fn add_invalid_defaults(
+    errors: &mut Vec<ServerError>,
+    operation: &PreparedOperation,
+    values: Values<'_>,
+) {
+    let known: HashSet<Pos> = errors.iter().flat_map(|error| &error.locations).copied().collect();
+    let declared = operation.definitions().flat_map(|operation| &operation.variable_definitions);
+    errors.extend(declared.filter(|one| !known.contains(&one.pos)).filter_map(|one| {
+        let VariableDefinition { name, var_type, default_value, .. } = &one.node;
+        let default = default_value.as_ref()?.node.clone().into_value();
+        let error = values.fault(&format!("variables.{}", name.node), &var_type.node, &default)?;
+        Some(located(error, one.pos))
+    }));
 }
 
 /// Adds the errors of arguments, unless they have errors already.

@@ -417,6 +417,13 @@ async fn the_images_of_a_list_are_one_command_more() {
     let first = &found["nodes"][MANY - 1];
     assert_eq!(first["one"], json!([{ "alternativeText": "0" }]));
     assert_eq!(first["images"].as_array().map(Vec::len), Some(3));
+    // Of a field that is refused nothing is read.
+    let refused = async |gateway: &Gateway| {
+        let query = "{ products(by: { titleStartsWith: { prefix: \"a\" } }) {
+            nodes { images(first: 21) { url } } } }";
+        assert_eq!(gateway.anonymous().error_code(query, json!({})).await, "BAD_USER_INPUT");
+    };
+    sends_only(&base, refused, &["find products"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

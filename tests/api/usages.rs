@@ -269,3 +269,104 @@ async fn a_subscription_does_not_begin_with_a_variable_that_does_not_fit() {
         assert_eq!(heard["payload"][0]["message"], told("sku", "String!", "ID!"), "{heard:#}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_an_unknown_type_is_refused_whatever_its_default() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let unknown = "Unknown type \"Nope\"";
+    let declarations = [
+        "[Nope]",
+        "[Nope] = [1]",
+        "[Nope] = 1",
+        "[Nope] = null",
+        "[Nope!]! = [null]",
+        "[[Nope]] = [[1], 2]",
+        "Nope = 1",
+    ];
+    for declared in declarations {
+        let query = format!("query($v: {declared}) {{ stocks(skus: $v) {{ available }} }}");
+        for _ in 0..ROUNDS {
+            assert_eq!(messages(&anyone, &query, json!({})).await, [unknown], "{declared}");
+        }
+    }
+    // Also in an operation that isn't executed, and if there is no such operation.
+    let text =
+        "query A { __typename } query B($v: [Nope] = [1]) { stocks(skus: $v) { available } }";
+    for name in [Some("A"), Some("B"), Some("C"), None] {
+        let body = json!({ "query": text, "operationName": name });
+        let sent = http().post(&anyone.url).json(&body).send().await.expect("an answer");
+        let answer: Value = sent.json().await.expect("JSON");
+        assert_eq!(answer["errors"][0]["message"], unknown, "{name:?}: {answer:#}");
+    }
+    let query = "subscription($v: [Nope] = [1]) { stockChanged(sku: $v) { available } }";
+    let mut socket = gateway.session(None).await;
+    for _ in 0..ROUNDS {
+        socket.subscribe("1", query, json!({})).await;
+        let heard = socket.hear().await;
+        assert_eq!(heard["type"], "error", "{heard:#}");
+        assert_eq!(heard["payload"][0]["message"], unknown, "{heard:#}");
+        let mut events = anyone.events(query, json!({})).await;
+        let (_, told) = events.event().await.expect("an event");
+        assert_eq!(told["errors"][0]["message"], unknown, "{told:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_default_that_is_not_of_its_type_is_refused_whatever_the_value() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    // As in an argument.
+    let literal = "{ categories(first: 3000000000) { nodes { id } } }";
+    let answer = anyone.run(literal, json!({})).await;
+    assert!(answer["data"].is_null(), "{answer:#}");
+    assert_eq!(answer["errors"][0]["extensions"]["field"], "first", "{answer:#}");
+    let products = "products(by: $v) { nodes { sku } }";
+    let by = json!({ "category": { "exact": "/" } });
+    let number = "categories(first: $v) { nodes { id } }";
+    for (declared, selection, value, path) in [
+        ("ProductsBy! = 1", products, by.clone(), "variables.v"),
+        ("ProductsBy! = {category: \"/\"}", products, by, "variables.v.category"),
+        ("Int = 3000000000", number, json!(1), "variables.v"),
+    ] {
+        let query = format!("query A($v: {declared}) {{ {selection} }}");
+        // Also if it isn't executed.
+        let beside = format!("query B {{ __typename }} {query}");
+        for (query, name) in [(&query, "A"), (&beside, "A"), (&beside, "B")] {
+            for variables in [json!({}), json!({ "v": value })] {
+                let body = json!({ "query": query, "operationName": name, "variables": variables });
+                let sent = http().post(&anyone.url).json(&body).send().await.expect("an answer");
+                let answer: Value = sent.json().await.expect("JSON");
+                assert!(answer["data"].is_null(), "{query}: {answer:#}");
+                let extensions = json!({ "code": "BAD_USER_INPUT", "field": path });
+                assert_eq!(answer["errors"][0]["extensions"], extensions, "{query}: {answer:#}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_argument_whose_variable_is_not_given_has_its_default() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let subtree = "categorySubtree(path: \"/\", includeSelf: $v) { nodes { id } }";
+    let suggest = "suggest(text: \"nothing\", first: $v) { products { sku } }";
+    for (given, selection, value) in [
+        ("Boolean", subtree, json!(true)),
+        ("Int", suggest, json!(1)),
+        (
+            "Int",
+            "...F } fragment F on Query { suggest(text: \"nothing\", first: $v) { products { sku } }",
+            json!(1),
+        ),
+    ] {
+        let query = format!("query($v: {given}) {{ {selection} }}");
+        for variables in [json!({}), json!({}), json!({ "v": value }), json!({})] {
+            anyone.data(&query, variables).await;
+        }
+        // Null isn't the same.
+        let refused = anyone.run(&query, json!({ "v": null })).await;
+        assert_eq!(refused["errors"][0]["extensions"]["code"], "BAD_USER_INPUT", "{refused:#}");
+        anyone.data(&query, json!({})).await;
+    }
+}

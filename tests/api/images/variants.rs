@@ -127,6 +127,38 @@ async fn a_variant_shows_an_image_of_its_product() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_image_whose_variable_is_not_given_stays() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let one = hung(&gateway, "one", 20, 10).await;
+    create(&merchant, thing("shirt", "A shirt")).await;
+    set(&merchant, "shirt", &[&one]).await;
+    added(&gateway, with_image("shirt.a", "M", one["id"].clone())).await;
+    let change = "mutation($version: ID!, $price: Long, $image: ID) { updateVariant(input: {
+        sku: \"shirt.a\", version: $version, priceDifference: $price, imageId: $image
+        options: [{name: \"colour\", value: \"red\"}, {name: \"size\", value: \"M\"}]
+    }) { __typename ... on UserError { code message } } }";
+    // The text is new, then known.
+    for (price, image, expected) in [
+        (1, None, Some(url("one"))),
+        (2, None, Some(url("one"))),
+        (3, Some(Value::Null), None),
+        (4, None, None),
+        (5, Some(one["id"].clone()), Some(url("one"))),
+    ] {
+        let known = version(&gateway, "shirt").await;
+        let mut variables = json!({ "version": known, "price": price });
+        if let Some(image) = image {
+            variables["image"] = image;
+        }
+        let changed = merchant.field(change, variables).await;
+        assert!(changed.get("code").is_none(), "{changed:#}");
+        assert_eq!(shown(&gateway, "shirt").await, [expected], "{price}");
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_image_that_is_gone_is_not_shown() {
     let gateway = Gateway::start().await;
     let merchant = gateway.merchant();

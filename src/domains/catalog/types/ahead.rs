@@ -140,11 +140,14 @@ fn reads_nothing_else(set: &SelectionSet) -> bool {
     })
 }
 
-/// How many images of each product the field `images` shows. `None` if a variable says it.
+/// How many images of each product the field `images` shows. `None` if a variable says it, or if the field is refused.
 fn images_of(field: &Field) -> Option<usize> {
     match field.get_argument("first").map(|first| &first.node) {
         None => Some(IMAGES),
-        Some(Literal::Number(first)) => usize::try_from(first.as_u64()?).ok(),
+        Some(Literal::Number(first)) => {
+            let first = usize::try_from(first.as_u64()?).ok()?;
+            (1..=IMAGES).contains(&first).then_some(first)
+        }
         Some(_) => None,
     }
 }
